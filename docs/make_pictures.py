@@ -149,12 +149,10 @@ KINDS: dict[str, Callable[..., None]] = {
     "tree": _of_command,
     "dendrogram": _of_library(lambda p, e, k: _dendrogram(p, e, k, intervals=p)),
     "upright": _of_library(lambda p, e, k: _dendrogram(p, e, k, orientation="top")),
-    "highlight": _of_library(lambda p, e, k: _dendrogram(p, e, k, highlight=0.95, max_leaves=40)),
-    "cloud": _of_library(lambda p, e, k: ct.plotting.cloud(p, n_clusters=k if k > 1 else None)),
+    "densitree": _of_library(lambda p, e, k: ct.plotting.densitree(p, n_clusters=k if k > 1 else None)),
     "coclustering": _of_library(lambda p, e, k: ct.plotting.coclustering(p, n_clusters=max(k, 2))),
     "clustermap": _of_library(_clustermap),
-    "checks": _of_library(lambda p, e, k: ct.plotting.checks(p)),
-    "traces": _of_library(lambda p, e, k: ct.plotting.traces(p)),
+    "convergence": _of_library(lambda p, e, k: ct.plotting.convergence(p)),
 }
 
 

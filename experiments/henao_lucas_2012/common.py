@@ -396,3 +396,21 @@ def speed_checks(seconds):
         (f"{what}: {FASTER:.0f} times faster", theirs >= FASTER * ours, f"{theirs / ours:.0f} times")
         for what, (theirs, ours) in seconds.items()
     ]
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------
+
+
+def ari_curves(trees, classes):
+    """Draw the adjusted Rand index against the share of clusters, one line for each tree, with the areas under them."""
+    from matplotlib import pyplot
+
+    axes = pyplot.subplots(figsize=(4.5, 3.4), layout="constrained")[1]
+    for i, (name, tree) in enumerate(trees.items()):
+        curve = ct.metrics.ari_curve(tree, classes)
+        share = curve.n_clusters / curve.n_clusters[-1]
+        label = f"{name}: {ct.metrics.ari_auc(curve):.2f}"
+        axes.plot(share, curve.ari, color=f"C{i}", ls=("-", "--")[i // 10], lw=1.5, label=label)
+    axes.set(xlim=(0, 1), ylim=(None, 1.02), xlabel="clusters / leaves", ylabel="adjusted Rand index")
+    axes.legend(frameon=False, loc="lower right", title="area under the curve", fontsize=8, title_fontsize=8)
+    return axes

@@ -12,6 +12,7 @@ import coaltree as ct
 from .common import (
     Page,
     agreement,
+    ari_curves,
     linkage_tree,
     main,
     permutation_reference,
@@ -87,7 +88,7 @@ def _figure(page, X, digits, iterations, warmup):
 
     matplotlib.use("Agg")
     post = fit(X, "regraft, Spherical", max(5, iterations // 4), warmup, 0)
-    axes = ct.plotting.ari_curves(
+    axes = ari_curves(
         {"regraft, Spherical": post, "average link": linkage_tree(X, "average"), "Ward": linkage_tree(X, "ward")},
         digits,
     )

@@ -15,6 +15,7 @@ import coaltree as ct
 from .common import (
     Page,
     agreement,
+    ari_curves,
     figure,
     linkage_tree,
     load,
@@ -295,7 +296,7 @@ def _curves(page, case):
         "Ward": linkage_tree(X, "ward"),
         "prior": _prior_tree(len(X), np.random.default_rng(seed)),
     }
-    axes = ct.plotting.ari_curves(trees, digits)
+    axes = ari_curves(trees, digits)
     page.figure(axes.figure, "usps_curves", "ARI curves of the first subset, with the areas under them")
 
 

@@ -47,11 +47,11 @@ def draw(name: str, n_clusters: int = 3) -> plt.Figure:
     post = posterior()
     tree = post.mean_tree()
     if name == "tree":
-        ax = plotting.dendrogram(tree, support=post, n_clusters=n_clusters, row_colors=KIND, highlight=0.95)
+        ax = plotting.dendrogram(tree, support=post, n_clusters=n_clusters, row_colors=KIND)
     elif name == "folded":
         ax = plotting.dendrogram(random_tree(400, np.random.default_rng(0)), n_clusters=3 * n_clusters)
-    elif name == "cloud":
-        ax = plotting.cloud(post, n_clusters=n_clusters)
+    elif name == "densitree":
+        ax = plotting.densitree(post, n_clusters=n_clusters)
     elif name == "coclustering":
         ax = plotting.coclustering(post, n_clusters=n_clusters)
     else:
@@ -59,7 +59,7 @@ def draw(name: str, n_clusters: int = 3) -> plt.Figure:
     return ax.figure
 
 
-PICTURES = ("tree", "folded", "cloud", "coclustering", "clustermap")
+PICTURES = ("tree", "folded", "densitree", "coclustering", "clustermap")
 
 
 def save(name: str, path: Path, **settings: int) -> None:
@@ -92,7 +92,7 @@ def test_picture_of_other_clusters_looks_different(name, tmp_path):
     assert compared(name, tmp_path, n_clusters=2) is not None
 
 
-@pytest.mark.parametrize("name", ["tree", "cloud"])
+@pytest.mark.parametrize("name", ["tree", "folded"])
 def test_picture_without_the_numbers_of_clusters_looks_different(name, monkeypatch, tmp_path):
     monkeypatch.setattr("coaltree.plotting.style.number_branches", lambda *given: [])
     assert compared(name, tmp_path) is not None

@@ -185,7 +185,7 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
     from matplotlib.lines import Line2D
 
     from ..plotting import dendrogram
-    from ..plotting.style import color_of, legend_line
+    from ..plotting.style import color_of, legend_line, set_title
     from ..posterior.clusters.stability import similarity
 
     k = answer.n_clusters
@@ -202,11 +202,10 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
         support=post,
         intervals=post,
         clusters=answer.labels if k > 1 else None,
-        side_branches=answer.side_branch,
         row_colors=annotations_of(post) or None,
-        title=title,
         legend=lines,
     )
+    set_title(ax, title, y=1.0)
 
 
 def _lay_out(figure: Any) -> None:

@@ -105,7 +105,7 @@ def compare(
     Returns
     -------
     `Comparison`, best first, which prints as a table. Differences below about two standard errors mean little. Weights
-    are those of the mixture of all posteriors that predicts best. `plotting.comparison` draws it.
+    are those of the mixture of all posteriors that predicts best.
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')

@@ -1,7 +1,6 @@
 """Strips of colour along the leaves that show annotations: classes, numbers, or colours of the user's own."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,7 +18,6 @@ from .geometry import Direction, TreeLayout
 from .style import LEGEND_FONT, STRIP_PALETTE, as_text, as_texts, legend_line, text_entry
 
 _MAX_LEGEND_ENTRIES = 12
-_MAX_NAME_LENGTH, _MAX_NAME_BESIDE = 24, 16  # in the legend, and beside the strip
 _WIDTH, _PITCH, _GAP = 9.0, 12.0, 2.0  # points of paper: a strip, from one to the next, from the leaves to the first
 _BLACK = (0.0, 0.35, 0.6)  # share of black each time that the palette is used again
 _MISSING = "none"  # no colour
@@ -32,22 +30,17 @@ class Strip(NamedTuple):
     colors: np.ndarray  # (n,) str
     meanings: list[tuple[str, str]]  # (text, colour) for the legend; none where the user gave colours
 
-    @property
-    def title(self) -> str:
-        return as_text(self.name, _MAX_NAME_LENGTH)
 
-
-def as_strips(given: Any, labels: Sequence[str], what: str = "row_colors", first: int = 0) -> list[Strip]:
+def as_strips(row_colors: Any, labels: Sequence[str]) -> list[Strip]:
     """Read strips from a Series, DataFrame, mapping or sequence of colours, classes or numbers, one for each leaf.
 
-    Every class of every strip has a colour of its own, counted from `first` on, as long as there are any.
+    Every class of every strip has a colour of its own, as long as there are any.
     """
-    if given is None:
+    if row_colors is None:
         return []
-    is_read = isinstance(given, list) and bool(given) and isinstance(given[0], LeafAnnotation)
-    columns = given if is_read else read_annotations(given, labels, what)
-    strips = []
-    for column in columns:
+    is_read = isinstance(row_colors, list) and bool(row_colors) and isinstance(row_colors[0], LeafAnnotation)
+    strips, first = [], 0
+    for column in row_colors if is_read else read_annotations(row_colors, labels, "row_colors"):
         strips.append(_strip(column, first, may_be_colors=not is_read))  # else classes, even those called red and blue
         first += len(column.levels)
     return strips
@@ -90,60 +83,59 @@ def draw_strips(ax: Axes, direction: Direction, layout: TreeLayout, strips: Sequ
     A folded clade shows the colours of its leaves in proportion.
     """
     text: dict[str, Any] = {"fontsize": LEGEND_FONT, "color": "0.25"}
-    is_right = direction.root == "right"
-    is_after = direction.root in ("left", "bottom")  # whether the leaves are at the right or above
-    names = as_texts([strip.name for strip in strips], _MAX_NAME_BESIDE)
+    names = as_texts([strip.name for strip in strips], 16)
     for k, (strip, name) in enumerate(zip(strips, names, strict=True)):
-        start = (_GAP + _PITCH * k if is_after else -_GAP - _PITCH * k - _WIDTH) / 72.0
-        inset = _inset(ax, direction.is_upright, 1.0 if is_after else 0.0, start)
+        distance = _GAP + _PITCH * k
+        inset = _inset(ax, direction.is_upright, distance)
         inset.set_axis_off()
-        _fill(inset, layout, strip, partial(direction.box, times=(0.0, 1.0)))
+        _fill(inset, layout, strip, direction)
         if direction.is_upright:
             inset.set_xlim(*layout.limits)
             inset.text(1.005, 0.5, name, transform=inset.transAxes, ha="left", va="center", **text)
         else:
             inset.set_ylim(*layout.limits[::-1])
-            text |= {"ha": "right" if is_right else "left", "rotation": -50 if is_right else 50}
             inset.annotate(
                 name, (0.5, 1.0), (0, 2), xycoords="axes fraction", textcoords="offset points", va="bottom",
-                rotation_mode="anchor", **text,
+                rotation_mode="anchor", rotation=50, **text,
             )  # fmt: skip
     return _GAP + _PITCH * len(strips) if strips else 0.0
 
 
-def _inset(ax: Axes, is_upright: bool, edge: float, start: float) -> Axes:
-    """Make the axes of a strip along the whole tree, so many inches from the edge of its axes, whatever their size."""
+def _inset(ax: Axes, is_upright: bool, distance: float) -> Axes:
+    """Make the axes of a strip along the whole tree, so many points of paper from the leaves, whatever their size."""
     figure: Any = ax.figure
     within: Any = ax.transAxes
     if is_upright:
-        inches = figure.dpi_scale_trans + ScaledTranslation(0.0, edge, within)
-        return ax.inset_axes((0.0, start, 1.0, _WIDTH / 72.0), transform=blended_transform_factory(within, inches))
-    inches = figure.dpi_scale_trans + ScaledTranslation(edge, 0.0, within)
-    return ax.inset_axes((start, 0.0, _WIDTH / 72.0, 1.0), transform=blended_transform_factory(inches, within))
+        inches = figure.dpi_scale_trans + ScaledTranslation(0.0, 0.0, within)
+        box = (0.0, -(distance + _WIDTH) / 72.0, 1.0, _WIDTH / 72.0)
+        return ax.inset_axes(box, transform=blended_transform_factory(within, inches))
+    inches = figure.dpi_scale_trans + ScaledTranslation(1.0, 0.0, within)
+    box = (distance / 72.0, 0.0, _WIDTH / 72.0, 1.0)
+    return ax.inset_axes(box, transform=blended_transform_factory(inches, within))
 
 
-def _fill(ax: Axes, layout: TreeLayout, strip: Strip, outline: Callable[[tuple[float, float]], np.ndarray]) -> None:
+def _fill(ax: Axes, layout: TreeLayout, strip: Strip, direction: Direction) -> None:
     corners: list[np.ndarray] = []
     colors: list[str] = []
     starts = np.cumsum(layout.width) - layout.width - 0.5
     for start, width, leaves in zip(starts, layout.width, layout.leaves_of_tips(), strict=True):
-        found, counts = np.unique(strip.colors[leaves], return_counts=True)
+        of_leaves, counts = np.unique(strip.colors[leaves], return_counts=True)
         edges = start + width * np.append(0, np.cumsum(counts)) / len(leaves)
-        corners += map(outline, pairwise(edges.tolist()))
-        colors += found.tolist()
+        corners += [direction.points([a, a, b, b], [0, 1, 1, 0]) for a, b in pairwise(edges.tolist())]
+        colors += of_leaves.tolist()
     ax.add_collection(PolyCollection(corners, facecolors=colors, edgecolors="none", label=strip.name), autolim=False)
-
-
-def legend_entries(strip: Strip) -> list[Patch]:
-    """Return legend entries of a strip: its classes, or some of its numbers."""
-    shown = strip.meanings[:_MAX_LEGEND_ENTRIES]
-    texts = as_texts([text for text, _ in shown], _MAX_NAME_LENGTH + 6)
-    colors = [color for _, color in shown]
-    entries = [Patch(facecolor=color, edgecolor="none", label=x) for x, color in zip(texts, colors, strict=True)]
-    n_more = len(strip.meanings) - len(shown)
-    return [*entries, text_entry(f"and {n_more} more")] if n_more else entries
 
 
 def strip_lines(strips: Sequence[Strip]) -> list[list[Artist]]:
     """Return the lines of a legend that say what the colours of strips mean."""
-    return [legend_line(strip.title, legend_entries(strip)) for strip in strips if strip.meanings]
+    return [legend_line(as_text(strip.name, 24), _legend_entries(strip)) for strip in strips if strip.meanings]
+
+
+def _legend_entries(strip: Strip) -> list[Artist]:
+    shown = strip.meanings[:_MAX_LEGEND_ENTRIES]
+    texts = as_texts([text for text, _ in shown], 30)
+    entries: list[Artist] = [
+        Patch(facecolor=color, edgecolor="none", label=text) for text, (_, color) in zip(texts, shown, strict=True)
+    ]
+    n_more = len(strip.meanings) - len(shown)
+    return [*entries, text_entry(f"and {n_more} more")] if n_more else entries

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from .._runtime.formatting import escaped, shortened
-from ..errors import InputError
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), four of Paul Tol's, then ten far from these.
 PALETTE = (
@@ -27,31 +26,26 @@ PALE = "#B8B8B8"
 
 MAX_FONT = 9.0  # points
 MIN_FONT = 5.0  # a label that would be smaller is not printed
-MIN_THINNED_FONT = 6.0  # names that would be smaller are thinned, where a plot does that
 LEGEND_FONT = 7.0
 MAX_NAME, MAX_UPRIGHT_NAME = 40, 28  # characters of a name, written along lines or upright
-INCHES_PER_CHARACTER = 0.07  # of a name
-LINE_HEIGHT = 1.2  # of a line of text, as a multiple of its font
 LEGEND: dict[str, Any] = {
     "fontsize": LEGEND_FONT, "frameon": False, "handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.2,
 }  # fmt: skip
 
 
-def new_axes(width: float, height: float) -> Axes:
-    """Make a figure of this size in inches and return its only axes."""
+def new_axes(width: float, height: float, n_rows: int | None = None) -> Any:
+    """Make a figure of this size in inches and return its axes: one, or an array of as many rows as asked for."""
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    axes = pyplot.subplots(n_rows or 1, sharex=True, squeeze=False, figsize=(width, height), layout="constrained")[1]
+    return axes[0, 0] if n_rows is None else axes[:, 0]
 
 
-def divided(ax: Axes, ratios: Sequence[float]) -> list[Axes]:
-    """Replace one of a figure's subplots by several side by side, of these relative widths."""
-    figure, spec = ax.figure, ax.get_subplotspec()
-    if spec is None:
-        raise InputError("ax must be one of a figure's subplots, which can be divided.")
-    ax.remove()
-    inner = spec.subgridspec(1, len(ratios), width_ratios=ratios)
-    return [figure.add_subplot(inner[0, k]) for k in range(len(ratios))]
+def add_bar(ax: Axes, image: Any, label: str) -> None:
+    """Put a scale of colours at the right."""
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
+    bar.set_label(label, fontsize=9)
+    bar.ax.tick_params(labelsize=8)
 
 
 def color_of(cluster: int) -> str:
@@ -80,37 +74,20 @@ def cut_names(names: Sequence[str], max_length: int) -> list[str]:
     return middles if len(set(middles)) > len(set(ends)) else ends
 
 
-class NameStyle(NamedTuple):
-    """How the names of leaves are written: the font, or None for no names, colours, and how far from the leaves."""
-
-    size: float | None = None
-    colors: Sequence[str] | None = None
-    distance: float = 0.0  # points of paper
-
-
 def font_that_fits(points_per_line: float) -> float | None:
     """Return the font size for lines this far apart, or None where it would be too small to read."""
-    size = min(MAX_FONT, points_per_line / LINE_HEIGHT)
+    size = min(MAX_FONT, points_per_line / 1.2)
     return size if size >= MIN_FONT - 1e-6 else None
 
 
-def name_cells(
-    ax: Axes, columns: Sequence[str], rows: Sequence[str], *, thinned: bool = False, max_length: int = MAX_NAME
-) -> None:
-    """Name the columns and rows of a matrix if the names can be read, and draw no frame.
-
-    With `thinned`, only every second, third, … is named where there is no room for all.
-    """
+def name_cells(ax: Axes, names: Sequence[str]) -> None:
+    """Name the columns and rows of a square matrix if the names can be read, and draw no frame."""
     ax.spines[:].set_visible(False)
-    for axis, names, length in ((ax.xaxis, columns, ax.bbox.width), (ax.yaxis, rows, ax.bbox.height)):
-        points = length * 72.0 / ax.figure.dpi / max(len(names), 1)
-        size, step = font_that_fits(points), 1
-        if thinned and (size or 0.0) < MIN_THINNED_FONT:
-            size, step = MIN_THINNED_FONT, int(np.ceil(LINE_HEIGHT * MIN_THINNED_FONT / points))
-        shown = range(0, len(names), step) if size else range(0)
-        texts = as_texts(names, max_length)
-        axis.set_ticks(shown, labels=[texts[i] for i in shown])
-        axis.set_tick_params(length=0 if step == 1 else 2, labelsize=size)
+    for axis, length in ((ax.xaxis, ax.bbox.width), (ax.yaxis, ax.bbox.height)):
+        size = font_that_fits(length * 72.0 / ax.figure.dpi / max(len(names), 1))
+        texts = as_texts(names, 20) if size else []
+        axis.set_ticks(range(len(texts)), labels=texts)
+        axis.set_tick_params(length=0, labelsize=size)
     ax.tick_params(axis="x", rotation=90)
 
 
@@ -167,15 +144,8 @@ def legend_line(title: str, entries: Sequence[Artist]) -> list[Artist]:
     return [text_entry(f"{title}:"), *entries]
 
 
-def is_alone(ax: Axes, parts: Sequence[Axes] = ()) -> bool:
-    """Whether a figure has only these axes, and a layout that makes room for what is put outside of them."""
-    figure: Any = ax.figure
-    engine = figure.get_layout_engine()
-    return set(figure.axes) <= {ax, *parts} and engine is not None and not engine.adjust_compatible
-
-
-def add_legend(ax: Axes, lines: Sequence[Sequence[Artist]], parts: Sequence[Axes] = (), *, above: bool = False) -> None:
-    """Put one legend of several lines below the figure, or beside the axes where the figure has others too.
+def add_legend(ax: Axes, lines: Sequence[Sequence[Artist]], *, above: bool = False) -> None:
+    """Put one legend of several lines below the figure, or below the axes where the figure has others too.
 
     Lines are broken where they would be wider than the figure or the axes. With `above`, it is above the axes.
     """
@@ -183,7 +153,8 @@ def add_legend(ax: Axes, lines: Sequence[Sequence[Artist]], parts: Sequence[Axes
     if not lines:
         return
     figure: Any = ax.figure
-    alone = is_alone(ax, parts)
+    engine = figure.get_layout_engine()
+    alone = set(figure.axes) <= {ax} and engine is not None and not engine.adjust_compatible
     width = 72.0 * (figure.get_figwidth() if alone else ax.bbox.width / figure.dpi)
     columns = list(zip_longest(*_broken(lines, width)))  # Matplotlib fills a legend column by column
     handles = [entry or text_entry("") for column in columns for entry in column]

@@ -15,7 +15,7 @@ from coaltree.plotting import geometry, style
 from coaltree.plotting.style import INK, PALETTE
 from coaltree.posterior.trees.consensus import ConsensusTree
 from tests.artists import collection, names, segments
-from tests.posteriors import random_posterior, side_branch_posterior
+from tests.posteriors import random_posterior
 from tests.strategies import chain, random_tree
 
 
@@ -42,15 +42,15 @@ def test_dendrogram_branches_run_from_parents_to_children(tree):
     np.testing.assert_array_equal(ax.get_yticks(), range(5))
 
 
-@pytest.mark.parametrize("orientation", ["left", "right", "top", "bottom"])
+@pytest.mark.parametrize("orientation", ["left", "top"])
 def test_dendrogram_orientation_is_the_side_of_the_root(tree, orientation):
     ax = plotting.dendrogram(tree, orientation=orientation)
-    upright = orientation in ("top", "bottom")
+    upright = orientation == "top"
     (old, young) = (ax.transData.transform((2, 5)), ax.transData.transform((2, 0)))
     if not upright:
         old, young = ax.transData.transform((5, 2)), ax.transData.transform((0, 2))
     along = (old - young)[1 if upright else 0]
-    assert (along > 0) == (orientation in ("top", "right"))
+    assert (along > 0) == upright
     assert (ax.get_ylabel() if upright else ax.get_xlabel()) == "time"
     assert names(ax, "x" if upright else "y") == list("eacbd")
     if not upright:  # read from the top down
@@ -97,7 +97,6 @@ def test_dendrogram_numbers_clusters_at_their_largest_clade():
     assert set(numbers) == set(map(str, range(1, 13)))
     for number, text in numbers.items():
         assert text.get_color() == style.color_of(int(number) - 1)
-    assert not plotting.dendrogram(tree, clusters=labels, support=False, number_clusters=False).texts
 
 
 def test_dendrogram_support_is_written_on_the_branches(tree):
@@ -150,7 +149,7 @@ def test_dendrogram_support_and_intervals_of_a_posterior(posterior):
 def test_dendrogram_folds_large_trees_and_writes_their_sizes():
     tree = random_tree(2000, np.random.default_rng(0))
     ax = plotting.dendrogram(tree)
-    place = geometry.arrange(tree, geometry.Folding(max_tips=len(names(ax))))
+    place = geometry.arrange(tree, max_tips=len(names(ax)))
     assert 20 < len(place.tips) < 90
     triangles = collection(ax, "folded clades", PolyCollection)
     folded = place.tips[place.tips >= 2000]
@@ -185,21 +184,9 @@ def test_dendrogram_says_what_is_drawn(tree):
     ax = plotting.dendrogram(tree, n_clusters=2)
     assert ax.get_title(loc="left") == "Tree of 5 leaves in 2 clusters"
     assert plotting.dendrogram(tree, Figure().add_subplot()).get_title(loc="left") == ""  # the user's own figure
-    assert plotting.dendrogram(tree, title="mine").get_title(loc="left") == "mine"
     crowded = Tree([[0, 1], [2, 4], [3, 5]], [0.01, 0.02, 1.0])
     assert plotting.dendrogram(crowded).get_xlabel() == "time (square-root scale)"
     assert plotting.dendrogram(crowded, time_scale="linear").get_xlabel() == "time"
-
-
-def test_dendrogram_highlights_the_largest_clades_of_enough_support(tree):
-    ax = plotting.dendrogram(tree, support=[0.99, 0.96, 0.2, 1.0], highlight=0.95)
-    boxes = collection(ax, "highlighted", PolyCollection).get_paths()
-    spans = sorted((round(path.vertices[:, 1].min(), 2), round(path.vertices[:, 1].max(), 2)) for path in boxes)
-    assert spans == [(0.58, 2.42), (2.58, 4.42)]  # not the root
-    assert "support ≥ 95 %" in legend_of(ax)
-    nested = plotting.dendrogram(tree, support=[0.99, 0.96, 0.97, 1.0], highlight=0.95)
-    (box,) = collection(nested, "highlighted", PolyCollection).get_paths()
-    assert 3.0 < box.vertices[:, 0].max() < 5.0
 
 
 def test_dendrogram_slices_folded_clades_by_shares_of_clusters():
@@ -212,42 +199,6 @@ def test_dendrogram_slices_folded_clades_by_shares_of_clusters():
     ax = plotting.dendrogram(tree, max_leaves=2)
     triangles = collection(ax, "folded clades", PolyCollection)
     assert len(triangles.get_paths()) == 1
-
-
-def test_dendrogram_side_branches_are_dashed_in_the_colour_of_their_cluster():
-    post = side_branch_posterior()
-    tree, labels = post.mean_tree(), post.cut(2)
-    told = {"clusters": labels, "side_branches": np.arange(10) == 9}
-    for how in ({"n_clusters": 2}, {"n_clusters": 2, "support": post}, told):
-        ax = plotting.dendrogram(tree, **how)
-        dashed = collection(ax, "side branches")
-        (line,) = dashed.get_segments()
-        assert names(ax)[0] == "9"
-        assert line[-1].tolist() == [0.0, 0.0]  # down to the first tip
-        assert [to_hex(color) for color in dashed.get_colors()] == [to_hex(PALETTE[1])]
-        assert dashed.get_linestyle()[0][1] is not None
-        assert len(collection(ax, "branches").get_segments()) == 17
-        assert legend_of(ax)[-1] == "side branch"
-    for how in ({"n_clusters": 1}, {"clusters": labels}):
-        ax = plotting.dendrogram(tree, **how)
-        assert len(collection(ax, "branches").get_segments()) == 18
-        assert legend_of(ax) == []
-    with pytest.raises(InputError, match="side_branches must be True or False for each of the 10 leaves"):
-        plotting.dendrogram(tree, n_clusters=2, side_branches=[9])
-
-
-def test_dendrogram_folded_side_branches_are_hollow():
-    tree = random_tree(300, np.random.default_rng(0))
-    side = np.zeros(300, dtype=bool)
-    cluster = geometry.node_clusters(tree, np.zeros(300, int))
-    place = geometry.arrange(tree, geometry.Folding(max_tips=12, cluster=cluster))
-    leaves = place.leaves_of_tips()
-    at = max(range(len(leaves)), key=lambda tip: len(leaves[tip]))
-    side[leaves[at]] = True
-    ax = plotting.dendrogram(tree, max_leaves=12, clusters=np.zeros(300, int), side_branches=side)
-    faces = collection(ax, "folded clades", PolyCollection).get_facecolors()
-    folded = place.tips[place.tips >= 300].tolist()
-    assert [node for node, face in zip(folded, faces, strict=True) if face[3] == 0.0] == [place.tips[at]]
 
 
 def test_dendrogram_of_all_leaves_of_a_large_tree_without_names():
@@ -284,15 +235,12 @@ def test_dendrogram_names_are_text_and_not_formulas():
     assert names(ax) == [r"\$x\$ costs \$5", r"\$\frac\$"]
     assert names(plotting.dendrogram(tree, labels=["p", "q"])) == ["p", "q"]
     assert names(plotting.dendrogram(tree, labels=False)) == []
-    bare = plotting.dendrogram(tree, time_label=None)
-    assert bare.get_xlabel() == ""
-    assert len(bare.get_xticks()) == 0
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"orientation": "up"}, 'orientation must be "top", "bottom", "left" or "right", not'),
+        ({"orientation": "up"}, 'orientation must be "left" or "top", not'),
         ({"support": [1.0]}, r"support must have shape \(4,\), one per inner node, not \(1,\)"),
         ({"intervals": [1.0]}, r"intervals must have shape \(4, 2\)"),
         ({"labels": ["a"]}, "labels must be 5 names, not 1"),
@@ -301,8 +249,6 @@ def test_dendrogram_names_are_text_and_not_formulas():
         ({"max_leaves": 1}, "max_leaves must be a whole number of at least 2, not 1"),
         ({"max_leaves": "few"}, "not 'few'"),
         ({"time_scale": "log"}, 'time_scale must be "auto", "linear" or "sqrt", not'),
-        ({"highlight": 0.95}, "highlight needs support, an array or a posterior"),
-        ({"highlight": 95, "support": [1.0] * 4}, "highlight must be a support between 0 and 1, such as 0.95, not 95"),
     ],
 )
 def test_dendrogram_refuses_wrong_arguments(tree, options, sentence):
@@ -323,12 +269,11 @@ def test_dendrogram_does_not_number_one_cluster(tree):
 
 
 @pytest.mark.parametrize("size", [(6.0, 0.65), (6.0, 6.0)])
-def test_dendrogram_says_that_no_support_is_shown_and_explains_no_box_that_is_not_there(tree, size):
+def test_dendrogram_says_that_no_support_is_shown(tree, size):
     figure = Figure(figsize=size)
-    ax = plotting.dendrogram(tree, figure.add_subplot(), support=np.full(4, 0.3), highlight=0.95)
+    ax = plotting.dendrogram(tree, figure.add_subplot(), support=np.full(4, 0.3))
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert [text for text in texts if text] == ["support:", "below 50 % everywhere, not shown"]
-    assert not [one for one in ax.collections if one.get_label() == "highlighted"]
 
 
 def test_dendrogram_turns_short_names_that_would_touch():

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from coaltree import InputError, Tree
 from coaltree.plotting import geometry
-from coaltree.plotting.geometry import Folding
 from tests.strategies import random_tree
 
 
@@ -17,7 +16,6 @@ def test_arrange_puts_nodes_above_the_middle_of_their_children(tree):
     np.testing.assert_array_equal(place.tips, [4, 0, 2, 1, 3])
     np.testing.assert_array_equal(place.across, [1, 3, 2, 4, 0, 1.5, 3.5, 2.5, 1.25])
     np.testing.assert_array_equal(place.size, tree.sizes)
-    np.testing.assert_array_equal(geometry.arrange(tree, ladder=False).tips, tree.leaf_order())
     assert place.limits == (-0.5, 4.5)
 
 
@@ -33,33 +31,25 @@ def test_arrange_crosses_no_branches(seed):
 
 def test_arrange_opens_the_largest_clades_first():
     tree = random_tree(200, np.random.default_rng(1))
-    place = geometry.arrange(tree, Folding(max_tips=15))
+    place = geometry.arrange(tree, max_tips=15)
     assert len(place.tips) == 15
     assert place.size[place.tips].sum() == 200
     folded = set(place.tips[place.tips >= 200].tolist())
     assert place.size[place.open_nodes].min() >= place.size[place.tips].max()
     assert all(tree.parents[node] in place.open_nodes for node in folded)
-    in_room = geometry.arrange(tree, Folding(room=40.0))
+    in_room = geometry.arrange(tree, room=40.0)
     assert in_room.total_width <= 40.0 + 1e-9
     assert 15 < len(in_room.tips) < 40
-    squeezed = geometry.arrange(tree, Folding(max_tips=30, room=31.0))
-    assert squeezed.total_width == pytest.approx(31.0)
 
 
-def test_arrange_opens_clades_of_one_cluster_only_as_far_as_asked():
+def test_arrange_folds_clades_of_one_cluster_from_so_many_tips_on():
     tree = random_tree(200, np.random.default_rng(1))
-    number = tree.cut(6)
-    cluster = geometry.node_clusters(tree, number)
-    place = geometry.arrange(tree, Folding(room=80.0, cluster=cluster, max_pure_tips=0))
-    assert (cluster[place.tips] >= 0).all()
-    assert (cluster[place.open_nodes] < 0).all()
-    further = geometry.arrange(tree, Folding(room=80.0, cluster=cluster, max_pure_tips=len(place.tips) + 9))
-    assert len(further.tips) == len(place.tips) + 9
-
-
-def test_extents_span_the_tips_of_a_clade(tree):
-    ends = geometry.arrange(tree).extents()
-    assert ends[[4, 5, 7, 8]].tolist() == [[-0.5, 0.5], [0.5, 2.5], [0.5, 4.5], [-0.5, 4.5]]
+    for k in (6, 30):
+        cluster = geometry.node_clusters(tree, tree.cut(k))
+        place = geometry.arrange(tree, room=120.0, cluster=cluster)
+        assert len(place.tips) >= geometry.MIN_TIPS
+        assert (cluster[place.tips] >= 0).all()
+        assert (cluster[place.open_nodes] < 0).all() == (len(place.tips) > geometry.MIN_TIPS)
 
 
 def test_time_scale_is_a_square_root_where_merges_crowd(tree):
@@ -86,7 +76,7 @@ def test_node_clusters_are_those_of_all_leaves(tree):
 def test_layout_leaves_of_tips_are_all_leaves_once():
     tree = random_tree(200, np.random.default_rng(1))
     for max_tips in (2, 15, 200):
-        layout = geometry.arrange(tree, Folding(max_tips=max_tips))
+        layout = geometry.arrange(tree, max_tips=max_tips)
         leaves = layout.leaves_of_tips()
         assert sorted(np.concatenate(leaves).tolist()) == list(range(200))
         assert [len(of_tip) for of_tip in leaves] == layout.size[layout.tips].tolist()
@@ -99,11 +89,11 @@ def test_direction_points_put_time_along_the_tree():
     assert geometry.Direction.of("left").points(1.0, 2.0).tolist() == [2.0, 1.0]
 
 
-def test_sqrt_locator_has_fewer_ticks_where_the_axis_is_short():
+def test_frame_has_fewer_ticks_where_a_square_root_axis_is_short():
     counts = []
     for width in (1.2, 8.0):
         ax = Figure(figsize=(width, 3)).add_subplot()
-        geometry.Direction("left").frame(ax, (-0.5, 9.5), 3.0, "sqrt", "time")
+        geometry.Direction.of("left").frame(ax, (-0.5, 9.5), 3.0, "sqrt")
         ax.figure.canvas.draw()
         ticks = [text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()]
         assert all(not a.overlaps(b) for a, b in pairwise(ticks))

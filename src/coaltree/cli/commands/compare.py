@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ..options import INPUT, file_option, force_option, output_file, read_new_rows
+from ..options import INPUT, read_new_rows
 from ..shell import commands, debug_option, echo
 
 
@@ -18,16 +18,12 @@ from ..shell import commands, debug_option, echo
 )
 @click.option("--draws", type=click.IntRange(min=1), help="Number of sampled trees to use. [default: 200]")
 @click.option("--jobs", type=int, help="Number of trees to work on at the same time.")
-@file_option("Figure to write, such as compare.png or compare.svg.")
-@force_option
 @debug_option
 def compare(
     posteriors: tuple[Path, ...],
     heldout: Path | None,
     draws: int | None,
     jobs: int | None,
-    out: Path | None,
-    force: bool,
 ) -> None:
     """Compare posteriors of a table: which predicts its rows best?
 
@@ -39,7 +35,7 @@ def compare(
     \b
     Examples:
       coaltree compare wines-full wines-scaled
-      coaltree compare a b c --heldout new.csv -o compare.svg
+      coaltree compare a b c --heldout new.csv
     """
     from ...inference.compare import compare as compare_posteriors
     from ...posterior.io.archive import load
@@ -50,17 +46,9 @@ def compare(
     for path in posteriors:
         if posteriors.count(path) > 1:
             raise click.UsageError(f"{str(path)!r} is given twice.")
-    if out is not None:
-        output_file(out, force, is_figure=True, inputs=[*posteriors, *([] if heldout is None else [heldout])])
     found = {str(path): load(path) for path in posteriors}
     first = next(iter(found.values()))
     rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)
     comparison = compare_posteriors(found, rows, n_draws=draws, n_jobs=jobs)
     echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
     echo(str(comparison))
-    if out is not None:
-        from ... import plotting
-        from ..outputs import draw
-
-        draw(lambda ax: plotting.comparison(comparison, ax), [out], (6.0, 1.2 + 0.45 * len(found)))
-        echo(out)

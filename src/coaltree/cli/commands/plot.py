@@ -14,7 +14,7 @@ from ..shell import commands, debug_option, echo
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
 
-KINDS = ("tree", "cloud", "clustermap", "coclustering", "checks")
+KINDS = ("tree", "densitree", "clustermap", "coclustering")
 Z_SCORES = {"columns": 1, "rows": 0, "none": None}
 
 
@@ -30,7 +30,7 @@ Z_SCORES = {"columns": 1, "rows": 0, "none": None}
     help="What a clustermap shows as standard deviations from its mean.",
 )
 @click.option("--colormap", metavar="NAME", default="RdBu_r", help="Colours of a clustermap, such as PuOr or viridis.")
-@click.option("--width", type=INCHES, metavar="INCHES", help="Width. [default: 8, or 10.5 of checks]")
+@click.option("--width", type=INCHES, metavar="INCHES", help="Width. [default: 8]")
 @click.option("--height", type=INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
 @options.force_option
 @debug_option
@@ -51,15 +51,14 @@ def plot(
 
     \b
     tree          the mean tree, with transfer supports and time intervals
-    cloud         many sampled trees on top of each other
+    densitree     many sampled trees on top of each other
     clustermap    the data beside the tree, with seaborn
     coclustering  how often two leaves are in the same cluster
-    checks        whether the model describes the data (see coaltree check)
 
     \b
     Examples:
       coaltree plot wines -o wines.pdf --clusters 3
-      coaltree plot wines --kind cloud -o cloud.png --width 6 --height 9
+      coaltree plot wines --kind densitree -o densitree.png --width 6 --height 9
       coaltree plot wines --kind clustermap -o heatmap.png --scale none
     """
     from ...posterior.io.archive import load
@@ -72,7 +71,7 @@ def plot(
         _clustermap(out, post, clusters, Z_SCORES[scale], colormap, size)
         echo(out)
         return
-    usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.8)}.get(kind, (8.0, height_for(post.n)))
+    usual = (8.0, 7.0 if kind == "coclustering" else height_for(post.n))
     draw(lambda ax: _plot(ax, post, kind, clusters), [out], (width or usual[0], height or usual[1]))
     echo(out)
 
@@ -104,19 +103,15 @@ def _clustermap(
 
 def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None) -> None:
     from ... import plotting
+    from ...plotting.style import set_title
     from ...posterior.clusters.answer import answer_for, leaves_are
     from ..outputs import draw_tree
 
-    if kind == "checks":
-        plotting.checks(post, ax)
-        return
-    n_clusters = clusters or post.suggest_n_clusters().n_clusters
-    said = f"{post.n:,} {leaves_are(post)}" + (f" in {n_clusters} clusters" if n_clusters > 1 else "")
-    if kind == "cloud":
-        several = n_clusters if n_clusters > 1 else None
-        plotting.cloud(post, ax, n_clusters=several, title=f"Sampled trees of {said}")
-        return
-    if kind == "coclustering":
-        plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
+    k = clusters or post.suggest_n_clusters().n_clusters
+    if kind == "tree":
+        draw_tree(ax, post.mean_tree(), post, answer_for(post, k))
+    elif kind == "coclustering":
+        plotting.coclustering(post, ax, n_clusters=max(k, 2))
     else:
-        draw_tree(ax, post.mean_tree(), post, answer_for(post, n_clusters))
+        plotting.densitree(post, ax, n_clusters=k if k > 1 else None)
+        set_title(ax, f"Sampled trees of {post.n:,} {leaves_are(post)}")

@@ -6,7 +6,7 @@ from coaltree import Tree
 from coaltree.cli import main
 
 
-@pytest.mark.parametrize("kind", ["tree", "cloud", "clustermap", "coclustering"])
+@pytest.mark.parametrize("kind", ["tree", "densitree", "clustermap", "coclustering"])
 def test_plot_writes_every_kind(folder, tmp_path, kind, only_line):
     path = tmp_path / "picture.png"
     assert main(["plot", str(folder), "-o", str(path), "--kind", kind, "--clusters", "2"]) == 0
@@ -51,7 +51,7 @@ def test_plot_shortens_long_names(tmp_path):
     assert max(map(len, shown)) == 40
 
 
-@pytest.mark.parametrize("kind", ["tree", "cloud", "clustermap", "coclustering"])
+@pytest.mark.parametrize("kind", ["tree", "densitree", "clustermap", "coclustering"])
 def test_plot_of_leaves_with_several_rows(grouped, tmp_path, kind):
     path = tmp_path / "picture.svg"
     assert main(["plot", str(grouped), "-o", str(path), "--kind", kind, "--clusters", "2"]) == 0
