@@ -15,7 +15,6 @@ import numpy as np
 
 from ._runtime.formatting import field_docs
 from ._runtime.jit import jit
-from ._runtime.memory import require_memory
 from ._runtime.typing import ArrayLike
 from ._runtime.validation import check_choice
 from .errors import InputError
@@ -125,7 +124,6 @@ def dendrogram_purity(tree: Tree | Posterior, classes: Classes) -> float:
     if n_pairs == 0:
         raise InputError("dendrogram_purity is not defined when every leaf has its own class; give fewer classes.")
     children, _, weights = _draws(tree)
-    require_memory(8 * len(codes) * len(sizes), f"The counts of {len(sizes)} classes", "give fewer classes")
     total = sum(w * _purity(pairs, codes, len(sizes)) for pairs, w in zip(children, weights, strict=True))
     return float(total) / n_pairs / float(weights.sum())
 
@@ -140,7 +138,6 @@ def ari_curve(tree: Tree | Posterior, classes: Classes) -> ARICurve:
     codes = _codes(tree, classes)
     children, _, weights = _draws(tree)
     n, n_classes = len(codes), int(codes.max()) + 1
-    require_memory(4 * n * n_classes, f"The counts of {n_classes} classes for {n} leaves", "give fewer classes")
     ari = sum(w * _ari_curve(pairs, codes, n_classes) for pairs, w in zip(children, weights, strict=True))
     return ARICurve(np.arange(1, n + 1), np.asarray(ari))
 

@@ -125,21 +125,9 @@ def particles_beyond_counting(folder):
     ct.sample_trees(data(), sampler=ct.MPost2(n_particles=2**63))
 
 
-@case("1000000000 random streams would need 32.0 GB of memory")
-def a_billion_particles(folder):
-    """Which was a MemoryError."""
-    with mock.patch("coaltree._runtime.memory.available_bytes", return_value=20 * 10**9):
-        ct.sample_trees(data(), sampler=ct.MPost2(n_particles=10**9))
-
-
 @case("1000000000 rows of 3 columns would need 372.0 GB of memory")
 def simulated_rows_without_end(folder):
     ct.simulate(10**9, 3)
-
-
-@case("5 rows of 1000000000 columns would need 120.0 GB of memory")
-def simulated_columns_without_end(folder):
-    ct.simulate(5, 10**9)
 
 
 @case("random_state must be below 2**1024, not a number of thousands of digits.")
@@ -163,41 +151,22 @@ def load_of_bytes(folder):
     ct.load(b"x")
 
 
-@case("has a zero byte in it.")
+@case("path must be a path, which 'a\\x00b' is not.")
 def load_of_a_zero_byte(folder):
     ct.load("a\0b")
 
 
-@case("cannot be read: it is not a regular file.")
-def load_of_a_device(folder):
-    ct.load("/dev/zero")
-
-
-@case("cannot be read: it is not a regular file.")
-def load_of_a_pipe_that_never_begins(folder):
-    os.mkfifo(folder / "pipe")
-    try:
-        ct.load(folder / "pipe")
-    finally:
-        (folder / "pipe").unlink()
-
-
-@case("it is a device or pipe, which is never replaced; choose another path.")
+@case("it is a folder or a device; choose another path.")
 def save_over_a_device(folder):
     post().save("/dev/null")
 
 
-@case("it is a device or pipe, which is never replaced; choose another path.")
-def nexus_over_a_device(folder):
-    post().to_nexus("/dev/full")
-
-
-@case("is a folder; choose another path.")
+@case("it is a folder or a device; choose another path.")
 def save_over_a_folder(folder):
     post().save(folder)
 
 
-@case("checkpoint must be a path, and 'a\\x00b' has a zero byte in it.")
+@case("checkpoint must be a path, which 'a\\x00b' is not.")
 def checkpoint_with_a_zero_byte(folder):
     ct.fit(data(), checkpoint="a\0b")
 
@@ -205,11 +174,6 @@ def checkpoint_with_a_zero_byte(folder):
 @case("File name too long.")
 def checkpoint_with_a_long_name(folder):
     ct.fit(data(), checkpoint=folder / ("x" * 300))
-
-
-@case("it is a device or pipe, which is never replaced; choose another path.")
-def checkpoint_that_is_a_device(folder):
-    ct.fit(data(), checkpoint="/dev/null")
 
 
 @case("cannot write /proc/x: ")
@@ -228,7 +192,7 @@ def report_over_a_posterior(folder):
         path.unlink()
 
 
-@case("path must be a path, and 'a\\x00b' has a zero byte in it.")
+@case("path must be a path, which 'a\\x00b' is not.")
 def report_with_a_zero_byte(folder):
     write_report(post(), "a\0b")
 
@@ -691,12 +655,12 @@ def a_billion_resamples(folder):
     ct.fit(data(), resample="columns", n_resamples=10**9)
 
 
-@case("path must be a path, and an empty name is none.")
+@case("path must be a path, which '' is not.")
 def save_to_an_empty_name(folder):
     post().save("")
 
 
-@case("checkpoint must be a path, and an empty name is none.")
+@case("checkpoint must be a path, which '' is not.")
 def checkpoint_with_an_empty_name(folder):
     ct.fit(data(), checkpoint="")
 
@@ -789,7 +753,7 @@ def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
 
 OVERWRITES = "is an input of this command, and would be overwritten; choose another -o."
 ARCHIVE = "is a posterior or a checkpoint, which is never overwritten; choose another -o."
-SPECIAL = "it is a device or pipe, which is never replaced; choose another path."
+SPECIAL = "it is a folder or a device; choose another path."
 LONG = "x" * 300
 COMMANDS = [
     ("report a -o a/posterior.npz", OVERWRITES),
@@ -809,7 +773,7 @@ COMMANDS = [
     ("fit link.csv -o sd", OVERWRITES),
     ("fit sd/checkpoint.npz -o sd", OVERWRITES),
     ("fit t.csv -o pipes", f"tree.png: {SPECIAL}"),
-    ("fit t.csv -o folders", "report.html: it is a folder; choose another path."),
+    ("fit t.csv -o folders", f"report.html: {SPECIAL}"),
     ("report a -o pipe.html", SPECIAL),
     ("place a t.csv -o pipe.html", SPECIAL),
     ("plot a -o pipe.png", SPECIAL),

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import InputError
 from .jit import jit
-from .memory import require_memory
 from .typing import Int, RandomState
 from .validation import is_whole, shown
 
@@ -45,8 +44,6 @@ def _checked_seed(random_state: Any) -> int:
 
 def make_streams(rng: np.random.Generator, n_streams: int) -> np.ndarray:
     """Draw (n_streams, 4) uint64 states from `rng`; the generator moves on, so a second call gives other streams."""
-    if n_streams > 1:  # the one of a chain's step is made so often that the question would cost more than the stream
-        require_memory(32 * n_streams, f"{n_streams} random streams", "use fewer particles")
     return rng.integers(0, 2**64, size=(n_streams, 4), dtype=np.uint64)
 
 

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import pandas
 
-from .._runtime.atomic_write import clear_away, move_into_place, replacing
+from .._runtime.atomic_write import replacing
 from ..errors import CoaltreeWarning
 from ..posterior.clusters import explanation
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
@@ -68,14 +68,13 @@ def write_result(
         answer = answer_for(post, n_clusters)
     files = {name: text for name, text in FILES.items() if save_trees or name != TREES}
     output_folder(folder, FILES, True, inputs)  # again: links and folders may have come since the run began
-    clear_away(folder, [TEMPORARY, *FILES])
-    temporary = folder / f".{TEMPORARY}.{os.getpid()}.tmp"
-    shutil.rmtree(temporary, ignore_errors=True)  # of an earlier process with the same number
+    temporary = folder / f".{TEMPORARY}.tmp"
+    shutil.rmtree(temporary, ignore_errors=True)  # what a killed process left
     temporary.mkdir()
     try:
         _write_files(temporary, files, post, answer, suggestion, title, explain=explain)
         for name in files:
-            move_into_place(temporary / name, folder / name)
+            os.replace(temporary / name, folder / name)
         for name in FILES.keys() - files.keys():
             (folder / name).unlink(missing_ok=True)
     finally:

@@ -24,7 +24,6 @@ from .rooted import RootedTree, as_names, check_labels, default_labels
 if TYPE_CHECKING:
     from ..model.covariance import CovarianceLike
 
-_BYTES_PER_SET_ENTRY = 40  # of a frozenset, on average
 
 
 class Tree(RootedTree):
@@ -168,9 +167,8 @@ class Tree(RootedTree):
     def clades(self) -> list[frozenset[str]]:
         """Return the leaf labels under each merge; for large trees use `clade_keys`."""
         start, size = self._layout.start[self.n :], self._layout.size[self.n :]
-        require_memory(
-            _BYTES_PER_SET_ENTRY * int(size.sum()), f"Listing the clades of {self.n} leaves", "use clade_keys() instead"
-        )
+        n_bytes = 40 * int(size.sum())  # of a frozenset, on average
+        require_memory(n_bytes, f"Listing the clades of {self.n} leaves", "use clade_keys() instead")
         names = [self._labels[leaf] for leaf in self._layout.order]
         return [frozenset(names[a : a + m]) for a, m in zip(start.tolist(), size.tolist(), strict=True)]
 

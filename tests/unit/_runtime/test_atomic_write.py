@@ -1,90 +1,59 @@
-"""A file is replaced whole, where it stands, and nothing else about it changes."""
-
-import os
-import subprocess
-import sys
+"""A file is replaced whole or not at all."""
 
 import pytest
 
 from coaltree import InputError
-from coaltree._runtime.atomic_write import check_writable, move_into_place, replacing
+from coaltree._runtime.atomic_write import check_writable, open_to_read, replacing
 
 
-def test_replacing_keeps_links_and_permissions(tmp_path):
-    (tmp_path / "far").mkdir()
-    target, link = tmp_path / "far" / "file", tmp_path / "link"
-    target.write_text("old")
-    target.chmod(0o640)
-    link.symlink_to(target)
-    with replacing(link) as file:
+def write_half(path):
+    with replacing(path) as file:
         file.write("new")
-    assert link.is_symlink()
-    assert target.read_text() == "new"
-    assert target.stat().st_mode & 0o777 == 0o640
-    (tmp_path / "whole").write_text("newer")
-    move_into_place(tmp_path / "whole", link)
-    assert link.is_symlink()
-    assert target.read_text() == "newer"
-    assert target.stat().st_mode & 0o777 == 0o640
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "link"]
+        raise ValueError("stopped")
 
 
-def test_replacing_follows_a_link_to_nowhere_yet(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    with replacing(tmp_path / "link") as file:
-        file.write("new")
-    assert (tmp_path / "file").read_text() == "new"
+def test_a_write_that_fails_leaves_what_there_was(tmp_path):
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(ValueError, match="stopped"):
+        write_half(tmp_path / "file")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
 
 
-def test_move_into_place_copies_to_another_disk(tmp_path, monkeypatch):
-    (tmp_path / "whole").write_text("new")
-    replace, calls = os.replace, []
-
-    def of_one_disk(source, target):
-        calls.append(source)
-        if len(calls) == 1:
-            raise OSError(18, "Invalid cross-device link")
-        replace(source, target)
-
-    monkeypatch.setattr("os.replace", of_one_disk)
-    move_into_place(tmp_path / "whole", tmp_path / "file")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    assert (tmp_path / "file").read_text() == "new"
-
-
-def test_replacing_clears_away_what_a_killed_process_left(tmp_path):
-    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
-    for name in (f".file.{gone.stdout.strip()}.tmp", ".file.1.tmp", ".file.notes.tmp", ".other.5.tmp"):
-        (tmp_path / name).write_text("")
+def test_what_a_killed_process_left_is_written_over(tmp_path):
+    (tmp_path / ".file.tmp").write_text("half of an old one")
     with replacing(tmp_path / "file") as file:
         file.write("new")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        ".file.1.tmp",
-        ".file.notes.tmp",
-        ".other.5.tmp",
-        "file",
-    ]
-
-
-def test_replacing_takes_names_as_long_as_the_system_does(tmp_path):
-    with replacing(tmp_path / ("x" * 250)) as file:
-        file.write("new")
-    with pytest.raises(InputError, match="cannot write"), replacing(tmp_path / ("x" * 300)) as file:
-        file.write("new")
-
-
-def test_replacing_refuses_a_device(tmp_path):
-    with pytest.raises(InputError, match="never replaced"), replacing("/dev/null"):
-        pass
-    assert not os.path.isfile("/dev/null")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "new")]
 
 
 def test_check_writable_leaves_nothing_and_keeps_what_is_there(tmp_path):
     check_writable(tmp_path / "new")
     (tmp_path / "old").write_text("old")
     check_writable(tmp_path / "old")
-    assert [path.name for path in tmp_path.iterdir()] == ["old"]
-    assert (tmp_path / "old").read_text() == "old"
-    for path, why in ((tmp_path / ("x" * 300), "File name too long"), ("/proc/x", "cannot write /proc/x")):
-        with pytest.raises(InputError, match=why):
-            check_writable(path)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("old", "old")]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("x" * 300, "File name too long"),
+        ("/proc/x", "cannot write /proc/x"),
+        ("/dev/null", "it is a folder or a device"),
+        ("", "it is a folder or a device"),
+        ("no/file", "the folder .* does not exist"),
+    ],
+)
+def test_paths_that_cannot_be_written_are_refused(path, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        check_writable(tmp_path / path)
+    with pytest.raises(InputError, match=message), replacing(tmp_path / path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [(3, "must be a path"), ("", "which '' is not"), ("a\0b", "is not"), ("no-such-file", "No such file")],
+)
+def test_paths_that_cannot_be_read_are_refused(path, message):
+    with pytest.raises(InputError, match=message):
+        open_to_read(path)

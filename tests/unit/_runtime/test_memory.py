@@ -1,7 +1,5 @@
 """How much memory there is, by the least of several limits, and what a request beyond it is told."""
 
-import sys
-
 import pytest
 
 from coaltree import InputError
@@ -10,11 +8,11 @@ from coaltree._runtime import memory
 
 @pytest.fixture
 def limits(monkeypatch):
-    """Set what the system, the control group and the process allow."""
+    """Set what the system and the control group allow."""
 
-    def allow(system, control_group, process):
+    def allow(system, control_group):
         memory._available.cache_clear()
-        for name, found in (("system", system), ("control_group", control_group), ("process", process)):
+        for name, found in (("system", system), ("control_group", control_group)):
             monkeypatch.setattr(memory, f"_of_{name}", lambda found=found: found)
 
     yield allow
@@ -22,11 +20,11 @@ def limits(monkeypatch):
 
 
 def test_available_bytes_is_the_least_limit(limits):
-    limits(8, 5, 7)
+    limits(8, 5)
     assert memory.available_bytes() == 5
-    limits(8, None, None)
+    limits(8, None)
     assert memory.available_bytes() == 8
-    limits(None, None, None)
+    limits(None, None)
     assert memory.available_bytes() is None
 
 
@@ -36,18 +34,9 @@ def test_available_bytes_of_this_machine_are_positive():
 
 
 def test_require_memory_refuses_what_does_not_fit(limits):
-    limits(10 * 10**9, None, None)
+    limits(10 * 10**9, None)
     memory.require_memory(7 * 10**9, "A matrix", "use less")
     with pytest.raises(InputError, match=r"^A matrix would need 9\.0 GB .* 10\.0 GB are available; use less\.$"):
         memory.require_memory(9 * 10**9, "A matrix", "use less")
-    limits(None, None, None)
+    limits(None, None)
     memory.require_memory(10**18, "A matrix", "use less")  # where nobody knows
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-def test_require_room_for_kernels_names_the_limit(limits):
-    limits(None, None, None)
-    memory.require_room_for_kernels()
-    limits(None, None, 10**8)
-    with pytest.raises(InputError, match=r"leaves 100 MB, .* 600; raise it \(ulimit -v\)"):
-        memory.require_room_for_kernels()

@@ -4,12 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coaltree._runtime import temp_memmap
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
 from coaltree.inference.fit import fit
 from coaltree.model.covariance import Diagonal, Matern32, Spherical, SquaredExponential
 from coaltree.samplers.merging.greedy import MGreedy
-from tests.fits import LOCAL, QUICK, assert_same, data, quick_fit, with_missing
+from tests.fits import QUICK, assert_same, data, quick_fit, with_missing
 
 
 def test_fit_returns_a_tree_and_parameters_for_every_iteration():
@@ -116,17 +115,6 @@ def test_covariance_of_a_posterior_repeats_its_run():
     ):
         first = quick_fit(X, covariance)
         assert_same(first, quick_fit(X, first.covariance))
-
-
-def test_fit_keeps_large_draws_in_a_file(monkeypatch, tmp_path):
-    X = data(30)
-    options = {"sampler": LOCAL, "n_samples": 8, "noise": "student"}
-    expected = quick_fit(X, **options)
-    monkeypatch.setattr(temp_memmap, "LARGE", 1)
-    post = quick_fit(X, checkpoint=tmp_path / "state", **options)
-    assert_same(post, expected)
-    np.testing.assert_array_equal(post.cut(2), expected.cut(2))
-    assert_same(quick_fit(X, start=post, **options), quick_fit(X, start=expected, **options))
 
 
 def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):

@@ -1,7 +1,6 @@
 """Tree: its attributes, densities, and what it refuses."""
 
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd
@@ -107,19 +106,11 @@ def test_tree_takes_zero_and_minus_zero_as_one_time():
     assert hash(a) == hash(b)
 
 
-def test_cophenetic_and_clades_refuse_what_memory_cannot_hold(tree, monkeypatch):
+def test_cophenetic_refuses_what_memory_cannot_hold(tree, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 100)
     with pytest.raises(InputError, match=r"cophenetic matrix of 4 leaves would need 0\.0 GB .* ask for single pairs"):
         tree.cophenetic()
-    with pytest.raises(InputError, match="use clade_keys"):
-        tree.clades()
     np.testing.assert_array_equal(tree.cophenetic(pairs=[[0, 2], [0, 1], [3, 3]]), [2, 4, 0])
-
-
-def test_memory_is_known():
-    if sys.platform == "linux":
-        assert memory.available_bytes() > 2**20
-    memory.require_memory(1, "A byte", "nothing")
 
 
 def test_log_prior_is_the_coalescents(tree):

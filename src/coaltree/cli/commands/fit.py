@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..._runtime.formatting import shortened, some
-from ..._runtime.memory import require_room_for_kernels
 from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
 from ..options import DEFAULT_CHAINS, DEFAULT_RESAMPLES
@@ -180,7 +179,6 @@ def fit_table(
 
     `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
-    from ..._runtime.atomic_write import clear_away
     from ..outputs import FILES, write_result
 
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
@@ -188,7 +186,6 @@ def fit_table(
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
         options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
         options.keep_inputs(checkpoint, inputs)
-        clear_away(out, [CHECKPOINT])
         post = _run(source, settings, checkpoint, force)
     except BaseException:
         if is_new:
@@ -257,7 +254,6 @@ def _annotate(post: "Posterior", source: "TableFile") -> None:
 
 def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Call `coaltree.fit`; warnings about convergence are shown at the end, in options of the command line."""
-    require_room_for_kernels()
     from joblib import cpu_count, parallel_config
 
     held: list[Any] = []

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.temp_memmap import stacked
 from ...model.covariance import Covariance
 from ...model.data.neighbor_graph import NeighborGraph
 from ...model.data.replicates import Replicates, Within, within_leaves
@@ -116,11 +115,11 @@ def concatenate(blocks: Sequence[ChainDraws]) -> ChainDraws:
         return {name: np.concatenate([part[name] for part in parts]) for name in shared}
 
     return ChainDraws(
-        stacked(children),
-        stacked(times),
+        np.concatenate(children),
+        np.concatenate(times),
         np.concatenate(log_joint),
         by_name(theta),
-        stacked(tail_scale),
+        np.concatenate(tail_scale),
         np.concatenate(imputed),
         by_name(info),
     )
