@@ -82,7 +82,7 @@ def measure(name, length, seed):
     frequency = clades.frequencies(post.clade_table, post.weights)
     seen = frequency >= RARE
     shares = zip(post.clade_table.keys[seen], frequency[seen], strict=True)
-    result["membership"] = post.membership(groups_of(X), output="numpy").round(4).tolist()
+    result["membership"] = np.asarray(post.membership(groups_of(X))).round(4).tolist()
     return result | {"clades": [[*map(int, key), round(float(share), 4)] for key, share in shares]}
 
 

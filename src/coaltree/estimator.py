@@ -132,7 +132,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.tree_ = self.posterior_.mean_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
-        self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")
+        self.support_ = np.asarray(self.posterior_.clade_support(self.tree_, kind="transfer"))
         self.n_clusters_ = int(self.n_clusters or self.posterior_.suggest_n_clusters().n_clusters)
         answer = answer_for(self.posterior_, self.n_clusters_)
         self.stability_ = answer.stability

@@ -124,7 +124,7 @@ def to_treedata(adata: Any, posterior: Posterior, key: str = "coaltree") -> Any:
     unknown = sorted(set(tree.labels) - set(map(str, adata.obs_names)))
     if unknown:
         raise InputError(f"the leaves of the tree must be cells of adata, but {some(unknown)} are not.")
-    support = posterior.clade_support(tree, kind="transfer", output="numpy")
+    support = np.asarray(posterior.clade_support(tree, kind="transfer"))
     times = tree.node_times
     names = [*tree.labels, *(f"node {k}" for k in range(tree.n - 1))]
     graph = networkx.DiGraph()
@@ -202,7 +202,7 @@ def _for_scanpy(posterior: Posterior, categories: list[str], values: np.ndarray,
     linkage[:, :2] = number[linkage[:, :2].astype(int)]
     drawn = layout(linkage, labels=categories, no_plot=True)
     means = np.stack([as_double(values[codes == code]).mean(axis=0) for code in range(len(categories))])
-    interval = posterior.node_times(tree, output="numpy")
+    interval = np.asarray(posterior.node_times(tree))
     return {
         "linkage": linkage,
         "cor_method": "pearson",
@@ -211,7 +211,7 @@ def _for_scanpy(posterior: Posterior, categories: list[str], values: np.ndarray,
         "categories_idx_ordered": drawn["leaves"],
         "dendrogram_info": drawn,
         "correlation_matrix": np.corrcoef(means) if means.shape[1] > 1 else np.ones((len(means), len(means))),
-        "support": posterior.clade_support(tree, kind="transfer", output="numpy"),
+        "support": np.asarray(posterior.clade_support(tree, kind="transfer")),
         "times": np.array(tree.times),
         "times_low": interval[:, 0],
         "times_high": interval[:, 1],

@@ -711,7 +711,7 @@ def test_dots_of_the_tree_have_the_grades_of_plots(opened, folder):
     drawn = page.evaluate(
         "[...document.querySelectorAll('#drawing .dot')].map(one => one.getAttribute('d').split('M').length - 1)"
     )
-    support = post.clade_support(tree, kind="transfer", output="numpy")[:-1]
+    support = np.asarray(post.clade_support(tree, kind="transfer"))[:-1]
     assert (support < 0.5).any()
     assert 0 < sum(drawn) <= (support >= 0.5).sum()  # those on very short branches are left out
 

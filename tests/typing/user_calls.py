@@ -59,7 +59,6 @@ assert_type(post[100:].thin(2), ct.Posterior)
 assert_type(ct.concat([post, post]), ct.Posterior)
 post.save("posterior.npz")
 post.to_nexus(Path("trees.nex"), max_trees=None)
-assert_type(post.set_output(transform="pandas"), ct.Posterior)
 assert_type(post.annotated_tree(format="newick"), str)
 assert_type(ct.load("posterior.npz"), ct.Posterior)
 

@@ -1,8 +1,7 @@
-"""Small pieces of HTML for notebooks: tables and pictures, with every name escaped."""
+"""Small pieces of HTML for notebooks: tables, with every name escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 
 def html_table(header: Sequence[object], rows: Iterable[Sequence[object]], most: int = 20) -> str:
@@ -15,19 +14,6 @@ def html_table(header: Sequence[object], rows: Iterable[Sequence[object]], most:
     )
     more = f"<p>… and {len(every) - most:,} more</p>" if len(every) > most else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def svg_of(figure: Any) -> str:
-    """A Matplotlib figure as an SVG element for the inside of a page; the same figure gives the same text."""
-    from io import StringIO
-
-    import matplotlib
-
-    held = StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "coaltree", "svg.fonttype": "none"}):
-        figure.savefig(held, format="svg", metadata={"Date": None})
-    text = held.getvalue()
-    return text[text.index("<svg") :]
 
 
 def paragraph(text: object) -> str:

@@ -10,10 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["ArrayLike", "Int", "OutputLike", "PathLike", "ProgressLike", "RandomState"]
+__all__ = ["ArrayLike", "Int", "PathLike", "ProgressLike", "RandomState"]
 
 Int = int | np.integer[Any]
-OutputLike = Literal["numpy", "pandas"] | None
 PathLike = str | os.PathLike[str]
 RandomState = int | np.integer[Any] | np.random.Generator | None
 ProgressLike = bool | Literal["auto"] | Callable[[int, int], object]

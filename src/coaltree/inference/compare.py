@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._runtime.formatting import field_docs, some
-from .._runtime.notebook import html_table, paragraph
 from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..posterior.posterior import Posterior
@@ -71,11 +70,6 @@ class Comparison(NamedTuple):
     def __repr__(self) -> str:
         best = f"best {self.names[0]!r}" if self.names else "empty"
         return f"<Comparison of {len(self.names)} posteriors by {self.basis} of {self.rows.shape[1]} rows: {best}>"
-
-    def _repr_html_(self) -> str:
-        header, *rows = self._cells()
-        warning = f" Warning: {self.warning}." if self.warning else ""
-        return html_table(header, rows) + paragraph(f"Predictive log density, by {self.basis}.{warning}")
 
     def __str__(self) -> str:
         cells = self._cells()

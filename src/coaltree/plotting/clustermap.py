@@ -62,7 +62,7 @@ def clustermap(
     names = posterior.columns or default_labels(values.shape[1])
     data = pandas.DataFrame(values, list(posterior.labels), list(names))
     k = n_clusters or posterior.suggest_n_clusters().n_clusters
-    number = np.asarray(posterior.cut(k, output="numpy"))
+    number = np.asarray(posterior.cut(k))
     strips = as_strips(row_colors, posterior.labels)
     beside = pandas.DataFrame({strip.name: strip.colors for strip in strips}, data.index)
     beside.insert(len(strips), "cluster", [color_of(cluster) for cluster in number.tolist()], allow_duplicates=True)

@@ -142,14 +142,14 @@ def _placed(
 def _supports(tree: Any, support: Any) -> np.ndarray | None:
     """Return the support of each inner node, as an array or computed from a posterior."""
     if isinstance(support, Posterior):
-        support = support.clade_support(tree, kind="transfer", output="numpy")
+        support = np.asarray(support.clade_support(tree, kind="transfer"))
     return _per_node("support", getattr(tree, "support", None) if support is None else support, tree.times.shape)
 
 
 def _intervals(tree: Any, intervals: Any) -> np.ndarray | None:
     """Return the interval of the time of each inner node, as an array or computed from a posterior."""
     if isinstance(intervals, Posterior):
-        intervals = intervals.node_times(tree, output="numpy")
+        intervals = np.asarray(intervals.node_times(tree))
     return _per_node("intervals", intervals, (len(tree.times), 2))
 
 

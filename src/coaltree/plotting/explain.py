@@ -45,7 +45,7 @@ def explain(
     check_count("n_columns", n_columns)
     if isinstance(explanation, Posterior):
         number = n_clusters or explanation.suggest_n_clusters().n_clusters
-        explanation = explanation.explain(explanation.cut(number, output="numpy"))
+        explanation = explanation.explain(np.asarray(explanation.cut(number)))
     effect, low, high = (
         explanation.pivot(index="column", columns="cluster", values=f"{against}{end}") for end in ("", "_low", "_high")
     )

@@ -9,11 +9,12 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from .._runtime.typing import ArrayLike, OutputLike, PathLike, ProgressLike, RandomState
+from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
 from ..model.data.replicates import leaf_means
@@ -33,7 +34,6 @@ from .diagnostics import resamples
 from .io import pandas_output
 from .io.arviz import to_arviz
 from .io.nexus import annotated_text, annotations, write_nexus
-from .io.notebook import posterior_html
 from .predictive.loo import LeaveOneOut, loo
 from .predictive.placement import Placement, place
 from .trees import clades, node_times
@@ -104,7 +104,6 @@ class Posterior:
     transform: Transform | None  #: Steps that were taken before; X is what came out of them.
     column_weights: np.ndarray | None  #: (chains, columns in the model) their weights where columns were resampled.
     info: dict[str, Any]  #: Settings and diagnostics of the run.
-    _output: OutputLike  # what `set_output` said
     _index: "pandas.Index | None"  # of the leaves, where a DataFrame was fitted
 
     def __init__(
@@ -134,7 +133,7 @@ class Posterior:
         info: Mapping[str, Any] | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
-        self._set(**checked_contents(given), _output=None, _index=None)
+        self._set(**checked_contents(given), _index=None)
 
     def _set(self, **values: Any) -> None:
         """Set attributes of this frozen value: when it is made, and how its answers are shown."""
@@ -172,7 +171,8 @@ class Posterior:
         return f"<Posterior: {len(self)} trees of {self.n} leaves{chains}, ess {self.ess:.0f}>"
 
     def _repr_html_(self) -> str:
-        return posterior_html(self)
+        picture = self.mean_tree().svg(support=self)
+        return f"<p>{escape(repr(self))}</p>{picture}"
 
     @property
     def n(self) -> int:
@@ -411,20 +411,18 @@ class Posterior:
         """
         return majority_rule(self, min_support)
 
-    def clade_support(
-        self, tree: Tree, kind: Literal["exact", "transfer"] = "exact", *, output: OutputLike = None
-    ) -> np.ndarray:
+    def clade_support(self, tree: Tree, kind: Literal["exact", "transfer"] = "exact") -> np.ndarray:
         """(n-1,) support of the clades of `tree`.
 
         "exact" is the share of the posterior with just this clade, which falls to 0 if one leaf of forty wanders.
         "transfer" is 1 - E[δ] / min(size - 1, n - size), δ the least number of leaves that must move to make it a
         clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
-        Where a DataFrame was fitted, or with `output="pandas"`, it is a Series, one number for each merge.
+        Where a DataFrame was fitted, it is a Series, one number for each merge.
         """
         check_choice("kind", kind, ("exact", "transfer"))
         tree = with_leaves_as(tree, self.labels)
         support = exact_support(self, tree) if kind == "exact" else transfer_support(self, tree)
-        return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
+        return pandas_output.as_fitted(self, support, f"{kind} support", by_leaf=False)
 
     def support(self, rows: Iterable[Any]) -> GroupSupport:
         """How well a group of your own is supported: how often it is a clade, and which leaves wander in or out.
@@ -446,17 +444,17 @@ class Posterior:
         """
         return self._once_for(with_leaves_as(tree, self.labels), node_times.transfers_of_draws)
 
-    def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:
+    def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
         They are taken over the trees that have the clade, where these are enough for each tail to hold one,
         2 / (1 - level); otherwise over the closest clade of each tree that has one with few leaves moved; and are NaN
-        where these are too few as well (see `node_time_basis`). As pandas output it has the time in `tree`, too.
+        where these are too few as well (see `node_time_basis`). Where a
+        DataFrame was fitted, they are one.
         """
         level = check_level("level", level)
         interval, _ = node_times.intervals(self, with_leaves_as(tree, self.labels), level)
-        table = np.column_stack([tree.times, interval])
-        return pandas_output.as_pandas(table, ["time", "low", "high"]) if self._gives_pandas(output) else interval
+        return pandas_output.as_fitted(self, interval, ["low", "high"], by_leaf=False)
 
     def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
@@ -493,7 +491,6 @@ class Posterior:
         *,
         time: float | None = None,
         outliers: bool = False,
-        output: OutputLike = None,
     ) -> np.ndarray:
         """Cut the mean tree into clusters, its clades, and return the cluster of each leaf.
 
@@ -505,28 +502,27 @@ class Posterior:
         ----------
         n_clusters, time : how many clusters, or when to cut: exactly one of them.
         outliers : whether leaves in none of the clades are labelled -1.
-        output : "numpy" for an array, "pandas" for a Series with the index of the fitted table; by default as
-            `set_output` says, and a Series where a DataFrame was fitted.
+
+        Returns
+        -------
+        (n,) array, or a Series with the index of the DataFrame that was fitted.
         """
         labels = self.mean_tree().cut(n_clusters, time=time, outliers=outliers)
-        return pandas_output.as_pandas(labels, "cluster", self.leaf_index) if self._gives_pandas(output) else labels
+        return pandas_output.as_fitted(self, labels, "cluster", by_leaf=True)
 
-    def membership(
-        self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None, output: OutputLike = None
-    ) -> np.ndarray:
+    def membership(self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None) -> np.ndarray:
         """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
 
         Each tree is cut into as many clusters, or one or two more, whichever shows those in `labels` best. They are
         matched with clusters of the tree by the leaves that they share; what is left over goes with the matched one
         that it meets first in the tree. Columns are in the order of the sorted labels; with `outliers` (by default if
-        -1 is among the labels) there is one more, the probability of being in no cluster. `min_size` and `output` are
-        as in `cut`; a Series of labels is put into the order of the leaves.
+        -1 is among the labels) there is one more, the probability of being in no cluster. A DataFrame where
+        one was fitted; a Series of labels is put into the order of the leaves.
         """
         reference, cut_into, outliers = read_partition(self, labels, min_size, outliers)
         probability = membership(reference, cut_into, self.weights, outliers)
         names = [*reference.clusters.tolist(), -1][: probability.shape[1]]
-        is_frame = self._gives_pandas(output)
-        return pandas_output.as_pandas(probability, names, self.leaf_index) if is_frame else probability
+        return pandas_output.as_fitted(self, probability, names, by_leaf=True)
 
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
@@ -652,27 +648,10 @@ class Posterior:
 
     # For other programs
 
-    def set_output(self, *, transform: Literal["default", "pandas"] = "pandas") -> Self:
-        """Say what `cut`, `membership`, `clade_support` and `node_times` return: pandas objects or arrays ("default").
-
-        Series and DataFrames have the index of the DataFrame that was fitted. Until this is called, they are returned
-        where a DataFrame was fitted, and arrays elsewhere. Returns the posterior itself.
-        """
-        check_choice("transform", transform, ("default", "pandas"))
-        self._set(_output="pandas" if transform == "pandas" else "numpy")
-        return self
-
-    def _gives_pandas(self, output: OutputLike) -> bool:
-        """Whether to return a pandas object: as asked, as `set_output` said, or as the fitted table was one."""
-        output = self._output if output is None else output
-        if output is None:
-            return pandas_output.INDEX in self.info
-        return check_choice("output", output, ("numpy", "pandas")) == "pandas"
-
     def set_index(self, index: "pandas.Index") -> None:
         """Name the leaves by this index in Series and DataFrames, where it has the names of the leaves."""
         fits = tuple(map(str, index)) == self.labels  # else equal names were replaced by numbers
-        self.info[pandas_output.INDEX] = pandas_output.describe(index) if fits else {"kind": "text", "name": None}
+        self.info[pandas_output.INDEX] = pandas_output.describe(index) if fits else {}
         self._set(_index=index if fits else None)
 
     @property

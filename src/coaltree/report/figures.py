@@ -37,8 +37,8 @@ def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
         "labels": [printable(label) for label in tree.labels],
         "children": tree.children.ravel().tolist(),
         "times": tree.times.tolist(),  # all digits: some differ by very little, in the order of clusters
-        "support": rounded(posterior.clade_support(mean, kind="transfer", output="numpy"), 3),
-        "exact": rounded(posterior.clade_support(mean, output="numpy"), 3),
+        "support": rounded(np.asarray(posterior.clade_support(mean, kind="transfer")), 3),
+        "exact": rounded(np.asarray(posterior.clade_support(mean)), 3),
         "low": rounded(interval[:, 0]),
         "high": rounded(interval[:, 1]),
         "closest": np.flatnonzero(basis == "closest").tolist(),  # intervals of the most similar clades

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..model.covariance import CovarianceLike
 
 
-
 class Tree(RootedTree):
     """A coalescent tree, or any other rooted binary ultrametric tree.
 

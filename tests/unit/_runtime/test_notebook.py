@@ -1,6 +1,6 @@
 """Pieces of HTML for notebooks: escaped, shortened, and the same each time."""
 
-from coaltree._runtime.notebook import html_table, paragraph, svg_of
+from coaltree._runtime.notebook import html_table, paragraph
 
 
 def test_html_table_escapes_cells_and_counts_what_it_leaves_out():
@@ -12,13 +12,3 @@ def test_html_table_escapes_cells_and_counts_what_it_leaves_out():
 
 def test_paragraph_escapes_its_text():
     assert paragraph("<b>") == "<p>&lt;b&gt;</p>"
-
-
-def test_svg_of_a_figure_is_an_element_that_repeats():
-    from matplotlib.figure import Figure
-
-    figure = Figure()
-    figure.add_subplot().plot([0, 1])
-    text = svg_of(figure)
-    assert text.startswith("<svg") and text.rstrip().endswith("</svg>")
-    assert text == svg_of(figure)

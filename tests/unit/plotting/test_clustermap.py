@@ -34,7 +34,7 @@ def test_clustermap_has_the_mean_tree_and_the_clusters(wards):
     assert list(shown.index) == [post.labels[leaf] for leaf in rows.reordered_ind]
     expected = ((frame - frame.mean()) / frame.std()).loc[shown.index, shown.columns]
     np.testing.assert_allclose(shown, expected)
-    number = post.cut(3, output="numpy")[rows.reordered_ind]
+    number = np.asarray(post.cut(3))[rows.reordered_ind]
     kinds, clusters = grid.row_colors
     assert [to_hex(color) for color in np.array(clusters)[rows.reordered_ind]] == [
         color_of(c).lower() for c in number.tolist()

@@ -16,7 +16,7 @@ def test_coclustering_is_in_tree_order_with_a_strip_of_clusters(posterior):
     np.testing.assert_array_equal(ax.images[0].get_array(), posterior.coclustering(3)[np.ix_(order, order)])
     assert ax.images[0].get_clim() == (0.0, 1.0)
     assert names(ax) == names(ax, "x") == [posterior.labels[leaf] for leaf in order]
-    number = posterior.cut(3, output="numpy")[order]
+    number = np.asarray(posterior.cut(3))[order]
     left, above = ax.child_axes
     expected = [color_of(c).lower() for c in number.tolist()]
     assert [to_hex(color) for color in left.images[0].get_array()[:, 0]] == expected

@@ -23,7 +23,7 @@ def test_densitree_has_every_branch_of_every_tree(posterior):
 
 
 def test_densitree_colours_clusters(posterior):
-    number = posterior.cut(3, output="numpy")
+    number = np.asarray(posterior.cut(3))
     ax = plotting.densitree(posterior, n_clusters=3, orientation="top")
     drawn = [to_hex(color) for color in collection(ax, "trees").get_colors()]
     expected = []

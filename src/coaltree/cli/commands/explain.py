@@ -42,7 +42,7 @@ def explain(posterior: Path, out: Path | None, clusters: int | None, columns: in
     if out is not None:
         options.output_file(out, force, inputs=[posterior])
     post = load(posterior)
-    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
+    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     if labels.max() == 0:
         echo("All rows are in one cluster, which has nothing to be compared with; choose a number with --clusters K.")
         return

@@ -68,7 +68,7 @@ def place(
     if outliers:
         post.require_one_likelihood("--outliers", "fit without --resample for it")
     table = options.read_new_rows(rows, table_options, post)
-    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
+    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     placed = post.place(table, classes=labels, n_trees=trees)
     columns = _columns(placed, outliers)
     if post.is_resampled:

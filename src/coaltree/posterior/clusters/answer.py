@@ -57,13 +57,13 @@ def answer_for(
 
     Where several numbers are asked for, one `stability.cuts_of` for all cuts the drawn trees once.
     """
-    labels = posterior.cut(n_clusters, output="numpy")
+    labels = np.asarray(posterior.cut(n_clusters))
     reference, cut_into = stability.read_labels(labels, posterior.n), cut_into or stability.cuts_of(posterior)
     return ClusterAnswer(
         labels,
         stability.membership(reference, cut_into, posterior.weights, False),
         stability.stability(reference, cut_into, posterior.weights, LEVEL),
-        posterior.cut(n_clusters, outliers=True, output="numpy") < 0,
+        np.asarray(posterior.cut(n_clusters, outliers=True)) < 0,
     )
 
 

@@ -42,11 +42,11 @@ def annotated_text(tree: Tree, transfer: np.ndarray, comments: list[str], file_f
 
 def annotations(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, list[str]]:
     """Transfer supports (n-1,) of a tree's clades, and what is written beside each, whatever the format."""
-    transfer = posterior.clade_support(tree, kind="transfer", output="numpy")
+    transfer = np.asarray(posterior.clade_support(tree, kind="transfer"))
     median, shortest = heights(posterior, tree, HPD_LEVEL)
     comments = node_comments(
         {
-            "posterior": posterior.clade_support(tree, output="numpy"),
+            "posterior": np.asarray(posterior.clade_support(tree)),
             "transfer": transfer,
             "height": tree.times,
             "height_median": median,

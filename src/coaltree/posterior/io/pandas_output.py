@@ -1,9 +1,7 @@
-"""Answers for the rows that were given: as pandas Series and DataFrames with the index of the fitted table.
+"""Answers with the index of the DataFrame that was fitted, in the order of its rows.
 
-A posterior names its leaves by text. It keeps the index of a DataFrame while it is in memory, and a description of it
-in ``info["index"]``, which is saved: numbers, dates with their time zone, and durations are read back from the text.
-All else (periods, several levels) then is text. Rows without values are in no tree, and keep their place in tables.
-pandas is imported only where it is used.
+A posterior keeps the index itself while it is in memory, and in files its name and whether it is one of whole numbers;
+any other index is text there. Rows without values are in no tree, and keep their place in tables.
 """
 
 import warnings
@@ -21,51 +19,52 @@ if TYPE_CHECKING:
 
     from ..posterior import Posterior
 
-INDEX = "index"
-_KINDS = {"i": "integer", "u": "integer", "f": "number", "M": "date", "m": "duration"}  # NumPy's letters; else text
+INDEX = "index"  # in `info`: that a DataFrame was fitted, and what its index was
 
 
 def remember_index(posterior: "Posterior", X: Any, groups: Any = None) -> None:
     """Keep what the leaves are called where X is a DataFrame: its index, or the groups of its rows."""
-    if describe_index(X) is not None:
-        import pandas
+    if not hasattr(X, "columns") or not hasattr(X, "index") or callable(X.index):
+        return
+    import pandas
 
-        index = X.index if groups is None else pandas.Index(groups).unique()
-        empty = list(empty_leaves(posterior))
-        posterior.set_index(index.delete(empty) if len(index) == posterior.n + len(empty) else index)
-
-
-def describe_index(X: Any) -> dict[str, Any] | None:
-    """What the index of a DataFrame is made of; None for anything that is not a DataFrame with an index."""
-    index = getattr(X, "index", None)
-    return None if index is None or not hasattr(X, "columns") or callable(index) else describe(index)
+    index = X.index if groups is None else pandas.Index(groups).unique()
+    empty = list(empty_leaves(posterior))
+    posterior.set_index(index.delete(empty) if len(index) == posterior.n + len(empty) else index)
 
 
 def describe(index: "pandas.Index") -> dict[str, Any]:
-    """The kind of an index ("integer", "number", "date", "duration" or "text"), its name, and its time zone if any."""
-    kind = _KINDS.get(getattr(index.dtype, "kind", "O"), "text")
-    zone = {} if getattr(index, "tz", None) is None else {"zone": str(index.tz)}
-    return {"kind": kind, "name": None if index.name is None else str(index.name), **zone}
+    """What a file keeps of an index."""
+    is_integer = getattr(index.dtype, "kind", "O") in "iu"
+    return {"name": None if index.name is None else str(index.name), "is_integer": is_integer}
 
 
 def read_index(labels: Sequence[str], description: Any) -> "pandas.Index":
-    """The leaves as an index of the kind that `describe` found; as text where that does not fit them."""
+    """The leaves as the index that was described, and as text where that does not fit them."""
     import pandas
 
     kept = description if isinstance(description, dict) else {}
-    kind, name, zone = kept.get("kind"), kept.get("name"), kept.get("zone")
+    name = kept.get("name")
     texts = pandas.Index(list(labels), name=name if isinstance(name, str) else None)
     try:
-        if kind in ("integer", "number"):
-            return texts.astype(np.int64 if kind == "integer" else np.float64)
-        if kind == "date":
-            dates = pandas.DatetimeIndex(pandas.to_datetime(texts, utc=isinstance(zone, str)), name=texts.name)
-            return dates.tz_convert(zone) if isinstance(zone, str) else dates
-        if kind == "duration":
-            return pandas.TimedeltaIndex(pandas.to_timedelta(texts), name=texts.name)
-    except (TypeError, ValueError, LookupError):  # the labels were changed, or come from a stranger's file
-        pass
-    return texts
+        return texts.astype(np.int64) if kept.get("is_integer") is True else texts
+    except (TypeError, ValueError):  # the labels were changed, or come from a stranger's file
+        return texts
+
+
+def as_fitted(posterior: "Posterior", values: np.ndarray, names: Any, *, by_leaf: bool) -> Any:
+    """An answer (n,) as a Series or (n, k) as a DataFrame with these names, where a DataFrame was fitted.
+
+    Its index is that of the leaves, or the number of the merge.
+    """
+    if INDEX not in posterior.info:
+        return values
+    import pandas
+
+    index = posterior.leaf_index if by_leaf else pandas.RangeIndex(len(values), name="merge")
+    if values.ndim == 1:
+        return pandas.Series(values, index, name=names)
+    return pandas.DataFrame(values, index, pandas.Index(names, name="cluster" if by_leaf else None))
 
 
 def in_leaf_order(values: Any, leaves: Sequence[str]) -> Any:
@@ -97,19 +96,6 @@ def in_order_of(values: Any, named: Any) -> Any:
             stacklevel=4,
         )
     return values
-
-
-def as_pandas(values: np.ndarray, names: Any, leaves: "pandas.Index | None" = None) -> Any:
-    """Values (n,) as a Series or (n, k) as a DataFrame with these names, of leaves or (where these are None) of merges.
-
-    Merge k makes node n + k.
-    """
-    import pandas
-
-    index = pandas.RangeIndex(len(values), name="merge") if leaves is None else leaves
-    if values.ndim == 1:
-        return pandas.Series(values, index, name=names)
-    return pandas.DataFrame(values, index, pandas.Index(names, name=None if leaves is None else "cluster"))
 
 
 def empty_leaves(posterior: "Posterior") -> dict[int, str]:

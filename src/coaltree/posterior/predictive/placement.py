@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._runtime.formatting import percent, some
-from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 Clades = tuple[Any, list[list[int]]]  # probabilities, and [tree, node] of each clade
 View = tuple[np.ndarray, np.ndarray, np.ndarray]  # see `_views`
 
-_MAX_ROWS_SHOWN = 20  # in a notebook
 _MIN_SHARE = 1e-4  # of a row's mass on a tree, below which a branch is not listed
 _MASSES_AT_ONCE = 1 << 22  # (rows, branches) held at a time
 _NO_INFORMATION = 1e300  # a variance beside which every other is 0
@@ -74,20 +72,6 @@ class Placement:
         rows = f"{len(self)} row{'s' * (len(self) != 1)}"
         density = "" if np.isnan(self.log_density).any() else f": log density {density}"
         return f"<Placement of {rows} on {len(self.trees)} trees{density}>"
-
-    def _repr_html_(self) -> str:
-        rows, ends = [], self.time_interval()
-        for i, name in enumerate(self.labels[:_MAX_ROWS_SHOWN]):
-            density = "–" if np.isnan(self.log_density[i]) else f"{self.log_density[i]:.2f}"
-            row = [name, density, f"{ends[i, 0]:.3g} to {ends[i, 1]:.3g}"]
-            if self.class_probability is not None and self.classes is not None:
-                best = int(self.class_probability[i].argmax())
-                row.append(f"{self.classes[best]} ({100 * self.class_probability[i, best]:.0f} %)")
-            row += [f"{some(leaves, 4)} ({100 * share:.0f} %)" for share, leaves in self.nearest_clades(i, 1)]
-            rows.append(row)
-        header = ["row", "log density", "joins at (90 %)", *(["class"] if self.classes is not None else []), "joins"]
-        more = len(self) - len(rows)
-        return html_table(header, rows) + (paragraph(f"… and {more:,} more rows") if more else "")
 
     @cached_property
     def typicality(self) -> np.ndarray:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..._runtime.formatting import beside_limit, field_docs, percent, shortened, some
-from ..._runtime.notebook import html_table
 from ..._runtime.validation import is_whole
 from ...errors import InputError
 from ...numerics.weighted import weighted_quantile
@@ -75,10 +74,6 @@ class GroupSupport(NamedTuple):
     def __str__(self) -> str:
         return "\n".join(f"{name:<11}  {value}" for name, value in self.lines())
 
-    def _repr_html_(self) -> str:
-        header, *rows = self.lines()
-        return html_table(header, rows)
-
 
 def _listed(wanderers: dict[str, float], most: int) -> str:
     said = [f"{shortened(name, 40)} ({percent(probability)})" for name, probability in wanderers.items()]
@@ -131,7 +126,7 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
             raise InputError(f"rows is a mask of {len(member):,} entries, but there are {n:,} leaves.")
     elif given and all(map(is_whole, given)) and not hasattr(rows, "get_indexer"):  # as an Index has
         index = posterior.info.get(pandas_output.INDEX)
-        if isinstance(index, dict) and index.get("kind") == "integer" and labels != default_labels(n):
+        if isinstance(index, dict) and index.get("is_integer") is True and labels != default_labels(n):
             raise InputError(
                 "rows are numbers, which may be positions or names, as the index of the fitted table has numbers too: "
                 "give a mask, names as text, or an index such as X.index[:3]."

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.io.pandas_output import INDEX, describe_index
+from coaltree.posterior.io.pandas_output import INDEX, describe
 from tests.posteriors import grouped_posterior, listed, random_posterior
 from tests.reference import summaries
 
@@ -154,7 +154,7 @@ def test_read_group_takes_names_positions_and_masks(rows):
 )
 def test_read_group_takes_the_index_of_the_table(index):
     frame = pd.DataFrame(np.zeros((7, 2)), index=index)
-    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe_index(frame)})
+    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe(frame.index)})
     expected = tuple(str(frame.index[i]) for i in (1, 2, 5))
     assert post.support(frame.index[[5, 2, 1]]).rows == expected
     assert post.support(expected).rows == expected
@@ -164,12 +164,12 @@ def test_read_group_takes_the_index_of_the_table(index):
 
 def test_read_group_refuses_numbers_that_may_be_positions_or_names():
     frame = pd.DataFrame(np.zeros((7, 2)), index=[3, 1, 2, 0, 4, 5, 6])
-    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe_index(frame)})
+    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe(frame.index)})
     with pytest.raises(ct.InputError, match="may be positions or names"):
         post.support([0, 1])
     assert post.support(["0", "1"]).rows == ("1", "0")
     frame = frame.reset_index(drop=True)  # positions are the names
-    post = random_posterior(1, info={INDEX: describe_index(frame)})
+    post = random_posterior(1, info={INDEX: describe(frame.index)})
     assert post.support([0, 1]).rows == ("0", "1")
 
 
