@@ -20,13 +20,11 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 
 from ..errors import CoaltreeWarning, is_interruption
-from .progress import Line
 
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_KERNELS = ("inference", "plotting", "report", "cli")  # folders whose changes leave kernels as they are
 ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
 KERNELS: list[Any] = []
-LINE = Line(lambda s, total: f"compiling kernels, once: {n_kept()} of {total or f'at most {len(KERNELS)}'}, {s:.0f} s")
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -63,15 +61,14 @@ def n_kept() -> int:
 
 
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:
-    with global_compiler_lock, LINE, _alone(f"{kernel.__module__}.{kernel.__qualname__}"):
-        for _ in range(2):
-            try:
-                return compile_or_load(signature)
-            except Exception as error:  # a damaged file may end in anything; after a full disk the code is there
-                if isinstance(error, NumbaError) or is_interruption(error):
-                    raise
-                shutil.rmtree(kernel.stats.cache_path or "", ignore_errors=True)
-                _warn(f"compiled kernels cannot be kept or read ({type(error).__name__}); {ADVICE}.")
+    with global_compiler_lock, _alone(f"{kernel.__module__}.{kernel.__qualname__}"):
+        try:
+            return compile_or_load(signature)
+        except Exception as error:  # a damaged file may end in anything; after a full disk the code is there
+            if isinstance(error, NumbaError) or is_interruption(error):
+                raise
+            shutil.rmtree(kernel.stats.cache_path or "", ignore_errors=True)
+            _warn(f"compiled kernels cannot be kept or read ({type(error).__name__}); {ADVICE}.")
         return compile_or_load(signature)
 
 
@@ -88,15 +85,15 @@ def _alone(name: str) -> Iterator[None]:
 
 @cache
 def cache_folder() -> Path | None:
-    """The folder of this version's kernels: in NUMBA_CACHE_DIR, the package, the user's cache or a temporary folder."""
+    """The folder of this version's kernels: in NUMBA_CACHE_DIR or the package, else in the user's cache."""
     what = hashlib.sha256(numba.__version__.encode())
     for path in sorted(p for p in PACKAGE.rglob("*.py") if p.relative_to(PACKAGE).parts[0] not in WITHOUT_KERNELS):
         what.update(str(path).encode() + path.read_bytes())
     who = f"coaltree-{hashlib.sha256(f'{PACKAGE} {sys.version}'.encode()).hexdigest()[:8]}"
     user = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or "~/.cache", "coaltree")
-    for place in (os.environ.get("NUMBA_CACHE_DIR") or PACKAGE / "__pycache__", user, None):
+    for place in (os.environ.get("NUMBA_CACHE_DIR") or PACKAGE / "__pycache__", user):
         with contextlib.suppress(OSError, RuntimeError):  # it cannot be written to; there is no home
-            parent = Path(place).expanduser() if place else _temporary_folder()
+            parent = Path(place).expanduser()
             folder = parent / f"{who}-{what.hexdigest()[:16]}"
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
@@ -105,16 +102,6 @@ def cache_folder() -> Path | None:
             return folder
     _warn(f"there is no folder to keep compiled kernels in, so each run compiles them; {ADVICE}.")
     return None
-
-
-def _temporary_folder() -> Path:
-    """A folder that nobody else can write to, since what is in it will be run."""
-    folder = Path(tempfile.gettempdir(), f"coaltree-kernels-{getattr(os, 'getuid', str)()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if hasattr(os, "getuid") and (folder.lstat().st_uid, folder.lstat().st_mode) != (os.getuid(), 0o40700):
-        raise PermissionError(f"{folder} is not ours alone")
-    _warn(f"compiled kernels are kept in {folder}, which may not last; {ADVICE}.")
-    return folder
 
 
 _warn = cache(partial(warnings.warn, category=CoaltreeWarning, stacklevel=2))  # each message once

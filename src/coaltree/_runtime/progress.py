@@ -1,12 +1,9 @@
 """Progress of a long run: tqdm's bar on the terminal, a function to call, or nothing."""
 
-import contextlib
 import shutil
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import Any, Self, TextIO
+from collections.abc import Callable
+from typing import Any, Self
 
 from ..errors import InputError
 from .typing import ProgressLike
@@ -57,60 +54,3 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1.0):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-class Line:
-    """A line on a terminal or in a notebook while something takes time, erased when it ends.
-
-    `text` is a function of the seconds that it took so far, in all, and of what is expected in all (0 where that is not
-    known); nothing is shown before `patience` seconds.
-    """
-
-    def __init__(self, text: Callable[[float, int], str], patience: float = 1.0) -> None:
-        self.text, self.patience, self.total = text, patience, 0
-        self.seconds = self.cpu_seconds = 0.0  # without those since it was entered last
-        self.depth = 0
-
-    def __enter__(self) -> None:
-        self.depth += 1
-        if self.depth == 1:
-            self.began, self.cpu_began = time.perf_counter(), time.thread_time()
-            self.done, self.writer = threading.Event(), None
-            if self.is_seen():
-                self.writer = threading.Thread(target=self.write, args=(sys.stderr,), daemon=True)
-                self.writer.start()
-
-    @contextlib.contextmanager
-    def expecting(self, total: int) -> Iterator[None]:
-        """Show it meanwhile, as part of so many, and then begin again at no seconds."""
-        self.total = total
-        try:
-            with self:
-                yield
-        finally:
-            self.total, self.seconds = 0, 0.0
-
-    @staticmethod
-    def is_seen() -> bool:
-        """Whether there is a terminal or a notebook to write it to."""
-        stream = sys.stderr
-        return stream is not None and (stream.isatty() or type(stream).__module__.startswith("ipykernel"))
-
-    def __exit__(self, *exception: object) -> None:
-        self.depth -= 1
-        if self.depth == 0:
-            self.seconds += time.perf_counter() - self.began
-            self.cpu_seconds += time.thread_time() - self.cpu_began
-            self.done.set()
-            if self.writer is not None:
-                self.writer.join()
-
-    def write(self, stream: TextIO) -> None:
-        """Write the line twice a second, and erase it."""
-        wait, width = max(0.0, self.patience - self.seconds), 0
-        while not self.done.wait(wait):
-            line = self.text(self.seconds + time.perf_counter() - self.began, self.total)
-            print(f"\r{line:{width}}", end="", file=stream, flush=True)
-            wait, width = 0.5, len(line)
-        if width:
-            print("\r" + " " * width, end="\r", file=stream, flush=True)

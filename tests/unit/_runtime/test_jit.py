@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numba
@@ -39,14 +38,11 @@ def fresh(monkeypatch, tmp_path):
 
 @pytest.fixture
 def homeless(fresh, monkeypatch):
-    """Nothing but the folder of temporary files can be written to."""
+    """No folder can be written to."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(fresh / "file" / "below"))
     (fresh / "file").touch()
     monkeypatch.setattr(module, "PACKAGE", fresh / "file")
     monkeypatch.setenv("XDG_CACHE_HOME", str(fresh / "file"))
-    monkeypatch.setattr(tempfile, "tempdir", str(fresh / "temporary"))
-    (fresh / "temporary").mkdir()
-    return fresh / "temporary"
 
 
 def compiled():
@@ -171,27 +167,8 @@ def test_beside_the_package_else_in_the_users_cache(fresh, monkeypatch):
     assert cache_folder().parent == fresh / "user" / "coaltree"
 
 
-def test_a_temporary_folder_that_only_we_can_write_to(homeless):
-    with pytest.warns(CoaltreeWarning, match=r"kept in .*coaltree-kernels.*, which may not last; set NUMBA_CACHE_DIR"):
-        compiled()
-    (folder,) = homeless.iterdir()
-    assert folder.stat().st_mode & 0o077 == 0
-    assert list(folder.rglob("*.nbc"))
-    assert hits(compiled()) == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="temporary folders are the user's own")
-def test_a_folder_that_others_can_write_to_is_not_trusted(homeless):
-    trap = homeless / f"coaltree-kernels-{os.getuid()}"
-    trap.mkdir()
-    trap.chmod(0o777)
-    with pytest.warns(CoaltreeWarning, match="no folder to keep compiled kernels in, so each run compiles them"):
-        compiled()
-    assert not any(trap.iterdir())
-
-
-def test_without_any_folder_they_run_all_the_same(homeless):
-    homeless.rmdir()
+@pytest.mark.usefixtures("homeless")
+def test_without_any_folder_they_run_all_the_same():
     with pytest.warns(CoaltreeWarning, match="no folder to keep compiled kernels in") as said:
         twice()
     assert len(said) == 1

@@ -2,11 +2,10 @@
 
 import io
 import os
-import threading
 
 import pytest
 
-from coaltree._runtime.progress import Line, Progress, duration
+from coaltree._runtime.progress import Progress, duration
 from coaltree.errors import InputError
 
 
@@ -45,52 +44,3 @@ def test_nothing_is_shown_where_nothing_is_wanted(capsys):
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "1 s"), (75, "75 s"), (300, "5 min"), (9000, "2.5 h")])
 def test_duration_has_a_unit_that_one_would_say(seconds, words):
     assert duration(seconds) == words
-
-
-class Terminal(io.StringIO):
-    def __init__(self):
-        super().__init__()
-        self.wrote = threading.Event()
-
-    def isatty(self):
-        return True
-
-    def flush(self):
-        self.wrote.set()
-
-
-def test_line_is_shown_while_it_lasts_and_erased(monkeypatch):
-    monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    line = Line(lambda seconds, total: f"compiling, {seconds:.0f} s", patience=0.0)
-    with line:
-        assert terminal.wrote.wait(60)
-        with line:  # inside itself it is the same line
-            pass
-    written = terminal.getvalue()
-    assert written.startswith("\rcompiling, 0 s")
-    assert written.endswith("\r" + " " * 14 + "\r")
-    assert line.seconds > 0.0
-
-
-def test_line_says_of_how_many_where_that_is_known(monkeypatch):
-    monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    line = Line(lambda seconds, total: f"of {total}", patience=0.0)
-    with line.expecting(9):
-        assert terminal.wrote.wait(60)
-    assert terminal.getvalue().startswith("\rof 9")
-    assert (line.total, line.seconds, line.depth) == (0, 0.0, 0)
-
-
-@pytest.mark.parametrize("stream", [io.StringIO(), None])
-def test_line_is_not_shown_in_files(monkeypatch, stream):
-    monkeypatch.setattr("sys.stderr", stream)
-    with Line(lambda seconds, total: "", patience=0.0) as _:
-        pass
-    assert not stream or stream.getvalue() == ""
-
-
-def test_line_is_not_shown_for_what_takes_no_time(monkeypatch):
-    monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    with Line(lambda seconds, total: "", patience=60.0):
-        pass
-    assert terminal.getvalue() == ""

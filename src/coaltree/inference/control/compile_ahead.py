@@ -1,8 +1,8 @@
 """What a first fit needs is compiled on all cores before it begins, in parts.
 
 The process that fits takes parts from the front, a helper process for each further core takes them from the back, all
-into one cache. A part that another process is compiling is left to it; so is a kernel that several parts need
-(`_runtime.jit`). Kernels are the same whoever compiles them.
+into one cache. A kernel that another process is compiling is waited for (`_runtime.jit`). Kernels are the same whoever
+compiles them.
 """
 
 import atexit
@@ -10,7 +10,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from joblib import cpu_count
 
-from ..._runtime import jit
 from ..._runtime.jit import cache_folder
 from ..._runtime.random_streams import make_streams
 from ...model.covariance import Spherical
@@ -37,7 +35,6 @@ from ..settings import check_settings
 
 IS_HELPER = "COALTREE_IS_HELPER"  # in the environment of a helper
 MAX_HELPERS = 3  # more would wait for each other
-N_KERNELS = 110  # of all parts, as a test counts them
 N_ROWS = 12
 
 
@@ -47,17 +44,10 @@ def compile_ahead(*, quiet: bool = False) -> None:
     folder = cache_folder()
     if IS_HELPER in os.environ or folder is None or all(_done(folder, part).exists() for part in PARTS):
         return
-    n_before, began = jit.n_kept(), time.perf_counter()
+    if not quiet and sys.stderr is not None:
+        print("compiling kernels, once; on two cores for about 20 s", file=sys.stderr, flush=True)
     _start_helpers()
-    says = not quiet and not jit.LINE.is_seen() and sys.stderr is not None
-    if says:
-        print(f"compiling {N_KERNELS} kernels, once; on two cores for about 20 s", file=sys.stderr, flush=True)
-    with jit.LINE.expecting(N_KERNELS):
-        take_parts(PARTS)
-        take_parts(PARTS, wait=True)
-    if says:
-        n_compiled, seconds = jit.n_kept() - n_before, time.perf_counter() - began
-        print(f"compiled {n_compiled} kernels in {seconds:.0f} s", file=sys.stderr, flush=True)
+    take_parts(PARTS)
 
 
 def _start_helpers() -> None:
@@ -71,29 +61,14 @@ def _start_helpers() -> None:
             atexit.register(helper.kill)  # a kernel appears in the cache whole or not at all
 
 
-def take_parts(parts: Iterable[Callable[[], object]], *, wait: bool = False) -> None:
-    """Compile each part that is not done; one that another process is at is waited for, or left to it."""
+def take_parts(parts: Iterable[Callable[[], object]]) -> None:
+    """Compile each part that is not done; kernels that another process is at are waited for."""
     folder = cache_folder()
-    if folder is None:
-        return
-    for part in parts:
-        done = _done(folder, part)
-        if done.exists():
-            continue
-        with contextlib.ExitStack() as stack:
-            try:
-                import fcntl
-
-                file = stack.enter_context(open(done.with_suffix(".lock"), "a"))
-                fcntl.lockf(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                continue
-            except (OSError, ImportError):  # no locks: on some file systems, on Windows
-                pass
-            if not done.exists():
-                part()
-                with contextlib.suppress(OSError):
-                    done.touch()
+    for part in parts if folder is not None else ():
+        if not _done(folder, part).exists():
+            part()
+            with contextlib.suppress(OSError):
+                _done(folder, part).touch()
 
 
 def parts_of_helper(i: int) -> list[Callable[[], None]]:
