@@ -32,7 +32,7 @@ def coclustering(
     k = n_clusters or max(posterior.suggest_n_clusters().n_clusters, 2)
     together = posterior.coclustering(k)
     order = arrange(posterior.mean_tree()).tips
-    number = np.asarray(np.asarray(posterior.cut(k)))[order]
+    number = np.asarray(posterior.cut(k))[order]
     ax = ax or new_axes(6.0, 5.4)
     image = ax.imshow(together[np.ix_(order, order)], vmin=0.0, vmax=1.0, cmap="Blues", interpolation="nearest")
     names = [posterior.labels[leaf] for leaf in order] if labels else []
