@@ -25,6 +25,7 @@ from .model.covariance import Matern32 as Matern32
 from .model.covariance import Scaled as Scaled
 from .model.covariance import Spherical as Spherical
 from .model.covariance import SquaredExponential as SquaredExponential
+from .model.data.transform import Preprocessor as Preprocessor
 from .model.process.noise import Noise as Noise
 from .model.process.simulation import simulate as simulate
 from .posterior import Posterior as Posterior

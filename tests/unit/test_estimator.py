@@ -77,7 +77,7 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "noise": 0.5,
         "random_state": 11,
         "n_jobs": 2,
-        "preprocess": {"log": True},
+        "preprocess": ct.Preprocessor(log=True),
         "max_iterations": None,
         "max_seconds": 60.0,
         "neighbors": None,

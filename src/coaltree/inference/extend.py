@@ -54,10 +54,9 @@ def extend(
     posterior.require_one_likelihood("extend()", 'fit all rows together with resample="columns"')
     n_iterations = check_count("n_iterations", n_iterations, 1)
     settings = RunSettings(Regraft() if sampler is None else as_sampler(sampler))
-    (table, taken), rng = read_new_rows(posterior, X_new), as_generator(random_state)
+    table, rng = read_new_rows(posterior, X_new), as_generator(random_state)
     data = _all_data(posterior, table)
-    if posterior.transform is not None and taken is not None:
-        data = data._replace(transform=posterior.transform.joined(taken))
+    data = data._replace(transform=posterior.transform)
     if data.chains.noise.is_random and not settings.sampler.learns_noise:
         raise InputError(f"{type(settings.sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
     picked, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)

@@ -99,11 +99,9 @@ def fit(
         that are placed later count as having their geometric mean.
     groups : (n,) rows with the same value are replicates of one leaf, which is named after it.
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
-    transform : what to do with the table before: a mapping such as ``{"log": ["price"], "center": "rows", "scale":
-        "columns"}`` (``"log": True`` for all columns, ``"log": "skewed"`` for those of positive values with a
-        long tail to the right; steps are taken in this order), or a scikit-learn transformer.
-        `Posterior.X` is what comes out; `Posterior.transform` keeps the steps, so that new rows are given, and tables
-        shown, in the units of X.
+    transform : scikit-learn transformer of the table, such as ``ct.Preprocessor(log=True)`` or ``StandardScaler()``. A
+        copy is fitted to X and kept as `Posterior.transform`, so that new rows are given as X was; `Posterior.X` is
+        what comes out. A saved posterior keeps a `Preprocessor`; new rows for any other are to be transformed by hand.
     ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
         where a variance is learnt for each column (diagonal, full); "spread" does so with every covariance,
         which makes posteriors that `compare` can tell apart.

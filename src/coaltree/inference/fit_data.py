@@ -20,7 +20,7 @@ from ..model.data.leaves import LeafRows, RowInputs, read_rows, warn_of_groups, 
 from ..model.data.missing import agreeing_pair, check_apart, missing_entries
 from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
-from ..model.data.transform import Transform, transformed
+from ..model.data.transform import TransformLike, fit_transform
 from ..model.process.noise import Noise, as_noise, noise_model
 from ..posterior import Posterior
 from ..samplers.base import Sampler
@@ -44,7 +44,7 @@ class FitData(NamedTuple):
     model: Modelled
     chains: ChainData  # what chains see of all this
     info: Mapping[str, Any] = {}  # what the posterior's `info` says of it
-    transform: Transform | None = None  # what was done to the table before
+    transform: TransformLike = None  # the fitted transformer, which made the table
 
 
 def prepare(
@@ -67,9 +67,9 @@ def prepare(
     check_choice("ties", ties, TIES)
     table = read_table(X, allow_missing=True, keep_single=True)
     given, info = without_empty_rows(RowInputs(table, groups, errors, neighbors))
-    table, taken = transformed(given.table, transform)
+    table, transformer = fit_transform(given.table, transform)
     neighbors = given.neighbors
-    info |= {} if taken is None else {"transform": taken.describe()}
+    info |= {} if transformer is None else {"transform": " ".join(str(transformer).split())}
     rows = read_rows(table, noise, given.groups, given.errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
@@ -94,7 +94,7 @@ def prepare(
         check_resampling(chains, [model])
     else:
         chains = collapse_replicates(chains)
-    return FitData(table, rows, noise, model, chains, info, taken)
+    return FitData(table, rows, noise, model, chains, info, transformer)
 
 
 def _modelled_apart(

@@ -19,7 +19,7 @@ from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
 from ..model.data.replicates import leaf_means
 from ..model.data.table import as_double
-from ..model.data.transform import Transform
+from ..model.data.transform import Preprocessor, TransformLike
 from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
@@ -76,7 +76,7 @@ class Posterior:
     tail_scale : (T, rows of X) draws of the scales of Student's noise: large for outliers.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     used, fitted : numbers of the columns of X in the model, and their values there, where these are not just X.
-    transform : steps that were taken before X was fitted, where there were any; X is what came out of them.
+    transform : the fitted transformer that X came out of, if any.
     column_weights : (chains, columns in the model) how much each column counts in a chain, where they were resampled.
     info : settings and diagnostics of the run.
     """
@@ -101,7 +101,7 @@ class Posterior:
     imputed: np.ndarray | None  #: (T, k) draws of the entries that are missing in X, in the order of its rows, or None.
     used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
     fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
-    transform: Transform | None  #: Steps that were taken before; X is what came out of them.
+    transform: TransformLike  #: The fitted transformer that X came out of; None without one.
     column_weights: np.ndarray | None  #: (chains, columns in the model) their weights where columns were resampled.
     info: dict[str, Any]  #: Settings and diagnostics of the run.
     _index: "pandas.Index | None"  # of the leaves, where a DataFrame was fitted
@@ -128,7 +128,7 @@ class Posterior:
         imputed: ArrayLike | None = None,
         used: ArrayLike | None = None,
         fitted: ArrayLike | None = None,
-        transform: Transform | None = None,
+        transform: TransformLike = None,
         column_weights: ArrayLike | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
@@ -218,7 +218,7 @@ class Posterior:
     def completed(self, index: int) -> np.ndarray:
         """X (rows, d) with its missing entries as they were drawn together with tree `index`.
 
-        Where X was transformed, it is shown in the units in which it was given, if that can be undone.
+        They are in the units in which X was given where a `Preprocessor` changed each column by itself.
         """
         return self._undone(self._filled(index))
 
@@ -228,22 +228,21 @@ class Posterior:
             filled[np.isnan(filled)] = self.imputed[index]
         return filled
 
-    def leaf_values(self, *, undo: bool = True) -> np.ndarray:
+    def leaf_values(self) -> np.ndarray:
         """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed.
 
-        Where X was transformed, they are in the units in which it was given, if that can be undone; with ``undo=False``
-        as they were fitted.
+        They are in the units in which X was given where a `Preprocessor` changed each column by itself.
         """
-        X = self.given_values() if undo else as_double(self._data)
+        X = self.given_values()
         return X if self.groups is None else leaf_means(X, self.groups)
 
     def given_values(self) -> np.ndarray:
-        """(rows, d) X in the units in which it was given; as it was fitted where a transform cannot be undone."""
+        """(rows, d) X, in the units in which it was given where a `Preprocessor` changed each column by itself."""
         return self._undone(as_double(self._data))
 
     def _undone(self, values: np.ndarray) -> np.ndarray:
-        found = None if self.transform is None else self.transform.undo(values)
-        return values if found is None else found
+        can_undo = isinstance(self.transform, Preprocessor) and self.transform.is_by_columns
+        return self.transform.inverse_transform(values) if can_undo else values
 
     @property
     def _data(self) -> np.ndarray:

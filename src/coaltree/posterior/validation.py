@@ -7,7 +7,6 @@ import numpy as np
 
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
-from ..model.data.transform import Transform
 from ..model.process.noise import NOISE_LEVEL, as_noise, check_errors
 from ..tree.rooted import check_labels
 from .trees.stacked import check_trees, read_only
@@ -23,9 +22,9 @@ def checked_contents(given: dict[str, Any]) -> dict[str, Any]:
     X, columns = check_table(given["X"], given["columns"], n_rows)
     n_missing = 0 if X is None else int(np.isnan(X).sum())
     used, fitted = check_model(X, given["used"], given["fitted"])
-    transform, errors = given["transform"], check_errors(given["errors"], n_rows)
-    if not (transform is None or isinstance(transform, Transform)):
-        raise InputError(f"transform must be the Transform of a posterior, or None, not {transform!r}.")
+    errors = check_errors(given["errors"], n_rows)
+    if not (given["transform"] is None or hasattr(given["transform"], "transform")):
+        raise InputError(f"transform must be a fitted transformer, or None, not {given['transform']!r}.")
     tail_scale = check_array("tail_scale", given["tail_scale"], trees=n_trees, rows=n_rows)
     if tail_scale is not None and not np.all(tail_scale > 0.0):
         raise InputError("tail_scale must hold positive numbers.")

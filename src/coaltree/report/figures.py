@@ -60,9 +60,7 @@ def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
         return None
     groups = posterior.groups
     if X is None:
-        # In the units in which it was given, unless rows were centred or scaled, whose levels would hide all else.
-        undo = posterior.transform is not None and posterior.transform.is_by_columns
-        given, names = posterior.given_values() if undo else posterior.X, posterior.columns
+        given, names = posterior.given_values(), posterior.columns
     else:
         has_rows = groups is not None and np.shape(X)[:1] == groups.shape
         X = in_leaf_order(X, posterior.row_labels if has_rows else posterior.labels)

@@ -17,6 +17,7 @@ from ..options import DEFAULT_CHAINS, DEFAULT_RESAMPLES
 from ..parameter_types import GRID, INPUTS, NOISE
 
 if TYPE_CHECKING:
+    from ...model.data.transform import Preprocessor
     from ...posterior.clusters.answer import ClusterAnswer
     from ...posterior.leaf_annotations import LeafAnnotation
     from ...posterior.posterior import Posterior
@@ -41,8 +42,8 @@ NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student)
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
     named after it. It is not fitted."""
-LOG_HELP = """Column to take the logarithm of (may be repeated), all, or skewed: those of positive values with a long
-    tail to the right. A column that is really called so comes first."""
+LOG_HELP = "Column to take the logarithm of (may be repeated), or all."
+LOG1P_HELP = "Column to take the logarithm of 1 + x of (may be repeated), or all; for counts."
 SCALE_HELP = """Divide each row or column by its standard deviation; with --center rows, rows are compared by their
     shape."""
 AXES = click.Choice(("rows", "columns"))
@@ -54,6 +55,7 @@ LABEL_HELP = "Column of classes or numbers, not fitted but compared with the clu
 @options.folder_option(required=True)
 @options.table_options
 @options.column_option("--log", LOG_HELP, multiple=True)
+@options.column_option("--log1p", LOG1P_HELP, multiple=True)
 @click.option("--center", type=AXES, help="Subtract the mean of each row or column.")
 @click.option("--scale", type=AXES, help=SCALE_HELP)
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
@@ -130,8 +132,7 @@ def _settings(
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
     _check_resample(settings)
-    words = {word: settings.pop(word) for word in ("log", "center", "scale")}
-    settings["transform"] = {word: value for word, value in words.items() if value} or None
+    settings["transform"] = _preprocessor(**{name: settings.pop(name) for name in ("log", "log1p", "center", "scale")})
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
     if inputs == "names":
         names = source.table.features or ()
@@ -150,6 +151,16 @@ def _settings(
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
+
+
+def _preprocessor(log: tuple[str, ...], log1p: tuple[str, ...], center: Any, scale: Any) -> "Preprocessor | None":
+    """The transformer that the options ask for, if any."""
+    from ...model.data.transform import Preprocessor
+
+    if not (log or log1p or center or scale):
+        return None
+    columns = [True if names == ("all",) else list(names) or False for names in (log, log1p)]
+    return Preprocessor(columns[0], columns[1], center, scale)
 
 
 def _check_resample(settings: dict[str, Any]) -> None:
@@ -226,7 +237,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     if not is_plain and "covariance_choice" in post.info:
         shell.say(f"covariance: {post.info['covariance_choice']}")
     if post.transform is not None:
-        shell.say(f"transform: {post.transform.describe()}")
+        shell.say(f"transform: {post.info['transform']}")
     if post.is_resampled:
         n_resamples = len(set(post.chain.tolist()))
         shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
@@ -314,16 +325,15 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer") -> None:
 
 
 def _print_concern(post: "Posterior", out: Path) -> None:
+    from ...posterior.diagnostics.check_sentences import as_option
     from ...posterior.diagnostics.model_checks import check_or_reason
 
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.concern is not None:
-        advice = checks.remedy
-        tries = "" if advice is None else advice.to_text(options=True)
-        shell.say(
-            f"{checks.headline} {tries[:1].upper()}{tries[1:]}{'. ' * bool(tries)}All checks: coaltree check {out}"
-        )
+        option = checks.concern.option
+        tries = f" Try {as_option(option)}." if option else ""
+        shell.say(f"{checks.headline}{tries} All checks: coaltree check {out}")
 
 
 def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") -> str:

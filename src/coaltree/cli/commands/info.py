@@ -70,13 +70,11 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         names = "" if post.columns is None else f": {some(post.columns, 4)}"
         yield "columns", f"{post.X.shape[1]}{names}"
         yield "missing values", str(int(np.isnan(post.X).sum()))
-    if post.transform is not None:
-        yield "transform", shortened(post.transform.describe(), 400)
     n_chains = len(np.unique(post.chain))
     yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.is_resampled else 'chain')}"
     if post.is_resampled:
         yield "resampled", f"columns: {MEANING}"
-    for key in ("sampler", "seed", "n_warmup", "left_out", "ties"):
+    for key in ("transform", "sampler", "seed", "n_warmup", "left_out", "ties"):
         if key in post.info:
             yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)
     if post.covariance is not None:

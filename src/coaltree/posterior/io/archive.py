@@ -18,12 +18,12 @@ from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning
 from ...model import covariance
-from ...model.data import transform
+from ...model.data.transform import Preprocessor, preprocessor_from_dict
 from ...model.process.noise import Noise
 from ..posterior import Posterior, with_log_weights
 
 IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
-_KIND, _VERSION = "coaltree posterior", 5
+_KIND, _VERSION = "coaltree posterior", 6
 _MAX_VALUE = 1e153  # of X, so that sums of squares are finite
 
 
@@ -38,7 +38,7 @@ def save(posterior: Posterior, path: PathLike) -> None:
     }
     content["chain"] = posterior.chain if posterior.is_chain else None
     content["columns"] = None if posterior.columns is None else list(posterior.columns)
-    content["transform"] = None if posterior.transform is None else posterior.transform.to_dict()
+    content["transform"] = posterior.transform.to_dict() if isinstance(posterior.transform, Preprocessor) else None
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
@@ -52,8 +52,9 @@ def load(path: PathLike) -> Posterior:
         for name in ("covariance", "noise", "info"):
             content[name] = _revived(content[name])
         if content["transform"] is not None:  # which stands beside X
-            n_rows = len(content["labels"] if content["groups"] is None else content["groups"])
-            content["transform"] = transform.from_dict(content["transform"], n_rows, np.shape(content["X"])[-1])
+            content["transform"] = preprocessor_from_dict(content["transform"])
+            if content["transform"].n_features_in_ != np.shape(content["X"])[-1]:
+                raise ValueError("transform.n_features_in_ has wrong type, shape or values")
         posterior = Posterior(**content)
         _check_model(posterior)
         return with_log_weights(posterior, content["log_weights"])

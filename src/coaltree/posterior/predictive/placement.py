@@ -7,6 +7,7 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 Φ_oo. The messages of the tree are made once for each set of columns.
 """
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,11 +20,11 @@ from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count, check_level
-from ...errors import InputError
+from ...errors import CoaltreeWarning, InputError
 from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
 from ...model.data.duplicates import find_distinct
 from ...model.data.table import Table, as_frame, column_names, read_table
-from ...model.data.transform import Transform
+from ...model.data.transform import transformed
 from ...model.process.noise import typical_error
 from ...model.process.whitened import Problem
 from ...numerics.weighted import pick_trees, weighted_quantile
@@ -125,7 +126,7 @@ def place(
 ) -> Placement:
     """Where new rows would join the trees, and how likely they are; `Posterior.place` explains the parameters."""
     check_count("n_clades", n_clades, 0)
-    table, _ = read_new_rows(posterior, X_new)
+    table = read_new_rows(posterior, X_new)
     if posterior.used is not None:
         table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.used]))
     trees, prior_weights = pick_trees(posterior.weights, n_trees)
@@ -169,27 +170,30 @@ def place(
     return Placement(table.labels, total, trees, weights, nodes, times, names, probability, observed, clades, posterior)
 
 
-def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> tuple[Table, Transform | None]:
-    """The new rows, columns in the order that was fitted, transformed as these were; and the steps with these rows."""
+def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
+    """The new rows, columns in the order that was fitted, transformed as these were."""
     posterior.require_model("place")
     assert posterior.X is not None
     X_new = as_frame(X_new)
     transform, names = posterior.transform, column_names(X_new)
     d, fitted = posterior.X.shape[1], posterior.columns
     if transform is not None:
-        d, fitted = transform.n_columns, transform.columns
+        d, fitted = getattr(transform, "n_features_in_", None), getattr(transform, "feature_names_in_", None)
+    elif "transform" in posterior.info:
+        warnings.warn(
+            f"{posterior.info['transform']} was not saved with the posterior: new rows are to be transformed already.",
+            CoaltreeWarning,
+            stacklevel=4,
+        )
     order: Any = slice(None)
     if fitted is not None and names is not None:
         _check_names(names, fitted)
         order, names = [names.index(name) for name in fitted], fitted
     table = read_table(X_new, allow_missing=True, minimum_rows=1)
     table = table._replace(values=table.values[:, order], features=names)
-    if table.values.shape[1] != d:
+    if d is not None and table.values.shape[1] != d:
         raise InputError(f"the new rows must have the {d} columns that were fitted, not {table.values.shape[1]}.")
-    if transform is None:
-        return table, None
-    table, taken = transform.apply(table._replace(features=fitted))
-    return table._replace(values=np.ascontiguousarray(table.values)), taken
+    return table if transform is None else transformed(table._replace(features=fitted), transform)
 
 
 def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
