@@ -170,7 +170,6 @@ def warned(post):
     return {
         "wrong": [one.name for one in found.wrong],
         "card": None if found.concern is None else found.concern.name,
-        "effect": 0.0 if found.concern is None else found.concern.effect,
     }
 
 

@@ -22,7 +22,7 @@ from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.convergence_verdict import judge
-from ..posterior.diagnostics.model_checks import check_or_reason, format_effect, format_p
+from ..posterior.diagnostics.model_checks import check_or_reason, format_p
 from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
 from . import annotations, coclustering, figures, parameters, partitions, reproduce, svg
@@ -142,7 +142,7 @@ def environment() -> "Environment":
     )
     made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": sentence}
     made.globals |= {"number": number, "count": count, "percent": percent}
-    made.globals |= {"format_p": format_p, "format_effect": format_effect}
+    made.globals |= {"format_p": format_p}
     made.globals |= {"limits": convergence, "stability": stability, "min_certain": MIN_CERTAIN}
     return made
 

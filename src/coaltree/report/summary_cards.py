@@ -9,7 +9,7 @@ from .._runtime.validation import check_count
 from ..posterior.clusters.answer import LEVEL, ClusterAnswer
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.clusters.stability import lower_end, similarity
-from ..posterior.diagnostics.model_checks import ModelCheck, format_effect
+from ..posterior.diagnostics.model_checks import ModelCheck
 from ..posterior.posterior import Posterior
 from .text import percent
 
@@ -82,11 +82,8 @@ def model_card(model: ModelCheck) -> Card:
         return Card("The model was not checked", sentence(model.reason), "unknown")
     concern = model.concern
     if concern is not None:
-        advice = f" {sentence(model.remedy)}" if model.remedy else ""
-        tables = "with less of this" if concern.is_least else "like this"
-        text = f"{sentence(concern.said)} On simulated tables {tables}, groups were true that much less often.{advice}"
-        about = "" if concern.is_least else "about "
-        return Card(f"Supports are {about}{format_effect(concern)} too high", text, "poor")
+        tries = f" Try {concern.option}." if concern.option else ""
+        return Card("Supports are likely to be too high", f"{sentence(concern.sentence)}{tries}", "poor")
     if not model.wrong:
         return Card("No sign of a wrong model", model.headline, "good")
     return Card("Supports are about right", model.headline, "good")

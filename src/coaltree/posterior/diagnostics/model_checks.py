@@ -15,7 +15,7 @@ replicates, the largest of them where S has several entries; p is the share of r
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,8 +34,8 @@ from ...numerics.weighted import pick_trees
 from ...tree.merges import layout, restricted
 from ..predictive.row_densities import covariance_of, rows_of
 from . import check_statistics as statistics
-from .check_advice import Advice, explain
-from .check_statistics import LIMIT, View
+from .check_sentences import as_option, explain
+from .check_statistics import LARGE, View
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 FALSE_ALARM_RATE = 0.05  # the share of true models in which any check fails, at most
 MIN_LEAVES = 10
 MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
-_FAR_LESS = 0.6  # share of the effect of tails or outliers from which on skewness is named in their place
-_MIN_SKEWED_EFFECT = 0.06  # of skewness that may be the reason for tails and outliers
 _REPLICATES_PER_TREE = 5
 _MIN_REPLICATES = 200  # in all, so that p-values can be small enough
 _MAX_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
@@ -53,19 +51,22 @@ _BAND = np.array([0.05, 0.95])
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what was looked at, how surprising it is under the model, what that means and what to try."""
+    """One check: how surprising what was seen is under the model, how large it is, and what to try."""
 
     name: str
     p_value: float  #: Probability of a discrepancy as large as this one if the model holds.
     verdict: str  #: "fine", "doubtful" (p below 0.05) or "wrong" (p below 0.05 divided by the number of checks).
-    said: str  #: What was seen, in words.
-    advice: Advice | None  #: Why it matters and what to try; None where all is fine.
+    sentence: str  #: What was seen.
+    option: str  #: An argument of `coaltree.fit` to try, such as 'noise="student"'; empty where there is none.
     z: float  #: The largest standardised discrepancy, with its sign.
-    size: float  #: How large what it found is, whatever the number of rows; 0 where that does not bear on supports.
-    effect: float  #: By how much supports of one half and more are expected to be too high; 0 where all is fine.
-    is_least: bool  #: Whether the effect may be larger, since what was found is larger than all that was measured.
+    size: float  #: How large what was seen is, whatever the number of rows; 0 where supports do not suffer from it.
     draws: np.ndarray  #: (trees,) the statistic of the data on each tree, in the replicates' standard deviations.
     replicates: np.ndarray  #: (replicates,) the statistic of what the model draws, in the same unit.
+
+    @property
+    def excess(self) -> float:
+        """The size as a multiple of the one from which on supports are too high; 0 where all is fine."""
+        return self.size / LARGE[self.name] if self.name in LARGE and self.verdict != "fine" else 0.0
 
 
 class Figures(NamedTuple):
@@ -109,29 +110,12 @@ class ModelCheck:
 
     @property
     def concern(self) -> Check | None:
-        """The check that supports suffer from most, by more than 0.1; None where they are about right.
+        """The check from which supports suffer most; None where they do not.
 
-        Skewed columns have heavy tails and outliers for that reason alone: skewness comes first, unless its effect is
-        far less than theirs.
+        Skewness counts twice: skewed columns have heavy tails and outliers for that reason alone.
         """
-        found = {one.name: one for one in self.checks if one.effect > LIMIT}
-        if "skewness" in found:
-            least = found["skewness"].effect / _FAR_LESS
-            for name in ("tails", "outliers"):
-                if name in found and found[name].effect < least:
-                    del found[name]
-        return max(found.values(), key=lambda one: one.effect, default=None)
-
-    @property
-    def remedy(self) -> Advice | None:
-        """What to do about `concern`: logarithms first where skewed columns may be the reason for tails or outliers."""
-        concern = self.concern
-        if concern is None or concern.name not in ("tails", "outliers"):
-            return None if concern is None else concern.advice
-        skewed = next((one for one in self.wrong if one.name == "skewness" and one.effect > _MIN_SKEWED_EFFECT), None)
-        if skewed is None or skewed.advice is None or not skewed.advice.option.startswith("--log"):
-            return concern.advice
-        return replace(skewed.advice, action="skewed columns look like this, too")
+        large = [one for one in self.checks if one.excess >= 1.0]
+        return max(large, key=lambda one: one.excess * (1 + (one.name == "skewness")), default=None)
 
     @property
     def headline(self) -> str:
@@ -140,45 +124,28 @@ class ModelCheck:
             return f"The model cannot be checked: {self.reason}."
         concern = self.concern
         if concern is not None:
-            off = format_effect(concern)
-            return f"Supports are expected to be {off} too high ({concern.name}): {concern.said}."
+            return f"Supports are likely to be too high ({concern.name}): {concern.sentence}."
         if not self.wrong:
             doubtful = [one.name for one in self.checks if one.verdict == "doubtful"]
             but = f"; doubtful: {listed(doubtful)}" if doubtful else ""
             return f"None of {len(self)} checks finds the model wrong{but}."
         names = listed([one.name for one in self.wrong])
-        but = f"supports are expected to be off by less than {LIMIT:g}"
-        return f"The model does not describe these data in every way (see {names}), but {but}."
-
-    @property
-    def note(self) -> str:
-        """How to go on where several checks fail; else empty."""
-        if len(self.wrong) < 2:
-            return ""
-        return "Change one thing and check again: what is wrong in one way shows in others too."
+        return f"The model does not describe these data in every way (see {names}), but supports hardly suffer from it."
 
     def to_text(self, *, options: bool = False) -> str:
         """A table, with what to try as arguments of Python or as options of the command line."""
         if not self.checks:
             return self.headline
         width = max(len(one.name) for one in self.checks)
-        lines = [self.headline, "", f"{'check':{width}}  p-value  verdict   effect  what was seen"]
+        lines = [self.headline, "", f"{'check':{width}}  p-value  size   what was seen"]
         for one in self.checks:
-            effect = format_effect(one, "≥ ")
-            lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {one.verdict:8}  {effect:>6}  {one.said}")
-            if one.advice is not None:
-                lines.append(f"{'':{width + 29}}→ {one.advice.to_text(options=options)} ({one.advice.why})")
-        lines += ["", "effect: by how much supports are expected to be too high, from simulated tables like this"]
-        return "\n".join(lines + ([self.note] if self.note else []))
+            size = f"{one.size:.2f}" if one.name in LARGE else ""
+            tries = "" if not one.option else f" → try {as_option(one.option) if options else one.option}"
+            lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {size:5}  {one.sentence}{tries}")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return self.to_text()
-
-
-def format_effect(check: Check, at_least: str = "at least ") -> str:
-    """An effect in two digits, on its side of the limit: 0.1004 is not 0.10, which would be none to warn of."""
-    effect = max(check.effect, LIMIT + 0.01) if check.effect > LIMIT else min(check.effect, LIMIT)
-    return f"{at_least if check.is_least else ''}{effect:.2f}"
 
 
 def format_p(p_value: float) -> str:
@@ -241,11 +208,10 @@ def _compare(
         verdict = "wrong" if is_wrong else "fine" if is_fine else "doubtful"
         has_scales = posterior.tail_scale is not None
         size = statistics.size_of(name, result, d, has_scales=has_scales)
-        effect = 0.0 if is_fine else statistics.effect_of(name, size)
-        about = statistics.at_effect(name, result, effect, has_scales=has_scales)
-        said, advice = explain(name, posterior, about, is_fine=is_fine)
-        of_worst = statistics.is_beyond(name, size) and effect > 0.0, result.draws, result.replicates
-        checks.append(Check(name, p_value, verdict, said, advice, z, size, effect, *of_worst))
+        if name == "tails" and size >= LARGE[name]:
+            result = statistics.at_heavy_tails(result, has_scales=has_scales)
+        sentence, option = explain(name, posterior, result, is_fine=is_fine)
+        checks.append(Check(name, p_value, verdict, sentence, option, z, size, result.draws, result.replicates))
     figures = Figures(
         age=np.exp(weights @ np.array(log_ages)),
         size=weights @ np.array(of_data["sizes"]),

@@ -1,20 +1,11 @@
-"""Statistics of contrasts, and by how much supports are expected to be off for what they find."""
+"""Statistics of contrasts, and the size of what they find."""
 
 import numpy as np
 import pytest
 
 import coaltree as ct
 from coaltree.posterior.diagnostics import check_statistics as statistics
-from coaltree.posterior.diagnostics.check_statistics import (
-    AT_REST,
-    CURVES,
-    LIMIT,
-    Result,
-    at_effect,
-    effect_of,
-    is_beyond,
-    size_of,
-)
+from coaltree.posterior.diagnostics.check_statistics import Result, at_heavy_tails, size_of
 
 
 def view(E, **changes):
@@ -71,7 +62,7 @@ def test_means_by_age_are_those_of_bins():
     np.testing.assert_allclose(statistics.means_by_age(np.arange(5.0)), np.arange(5.0))
 
 
-# Sizes and effects
+# Sizes
 
 
 def result(excess, expected, sd=0.1):
@@ -104,38 +95,15 @@ def test_size_of_skewness_is_that_of_all_columns_less_chance():
 
 
 @pytest.mark.parametrize("name", ["tails", "outliers", "noise", "clades", "spread of columns"])
-def test_what_is_harmless_has_no_effect(name):
+def test_what_is_harmless_has_no_size(name):
     size = size_of(name, result([-0.4, -0.4], [0.0, 0.0]), 1, has_scales=False)
-    assert size == effect_of(name, size) == 0.0
+    assert size == 0.0
 
 
-def test_an_effect_to_warn_of_is_about_heavy_tails_and_not_about_lighter_ones_elsewhere():
-    found = result([-0.9, 0.3, 0.1, -0.2], np.zeros(4))
-    assert at_effect("tails", found, 0.2, has_scales=True).worst == 1
-    for name, effect in (("tails", LIMIT), ("skewness", 0.2)):  # nothing to warn of, or of another kind
-        assert at_effect(name, found, effect, has_scales=True) is found
+def test_large_tails_are_those_that_are_heavy_and_not_lighter_ones_elsewhere():
+    light = result([-0.9, 0.3, 0.1, -0.2], np.zeros(4))
+    assert at_heavy_tails(light, has_scales=True).worst == 1
     column = result([0.3, 0.1, 0.9], np.zeros(3))._replace(worst=2)  # the column that is worst is named
-    assert at_effect("tails", column, 0.2, has_scales=False) is column
+    assert at_heavy_tails(column, has_scales=False) is column
     light = result([0.3, 0.1, -0.9], np.zeros(3))._replace(worst=2)
-    assert at_effect("tails", light, 0.2, has_scales=False).worst == 0
-
-
-@pytest.mark.parametrize("name", CURVES)
-def test_effect_grows_with_the_size_from_what_tables_of_the_model_have(name):
-    sizes, effects = CURVES[name]
-    assert effect_of(name, 0.0) == 0.0
-    assert AT_REST < effect_of(name, 1e-9) < LIMIT < effects[-1]
-    for size, effect in zip(sizes[1:], effects[1:], strict=True):
-        assert effect_of(name, size) == pytest.approx(effect)
-    between = [effect_of(name, size) for size in np.linspace(1e-9, sizes[-1], 50)]
-    assert np.all(np.diff(between) > 0.0)
-
-
-@pytest.mark.parametrize("name", CURVES)
-def test_beyond_what_was_measured_the_effect_is_that_of_the_end(name):
-    end = CURVES[name][0][-1]
-    for size in (1.001 * end, 10.0 * end, 1e9):
-        assert effect_of(name, size) == CURVES[name][1][-1]
-        assert is_beyond(name, size)
-    assert not is_beyond(name, end) and not is_beyond(name, 0.0)
-    assert not is_beyond("clades", 1e9)
+    assert at_heavy_tails(light, has_scales=False).worst == 0

@@ -1,0 +1,164 @@
+"""What the result of a model check means: one sentence, and one argument of `fit` to try where there is one."""
+
+import ast
+import math
+import re
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._runtime.formatting import shortened, some
+from ...model.covariance import Diagonal, Scaled, Spherical
+from ...model.data.columns import rows_for_full
+from ...model.data.transform import Preprocessor
+from ...model.process.contrasts import lateness, shuffles
+from ..trees.clades import leaves_under
+from .check_statistics import Result, pairs_of
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+STUDENT, FULL, RESAMPLE = 'noise="student"', 'covariance="full"', 'resample="columns"'
+CLEARLY_SKEWED = 3.5  # standardised discrepancies of a column from which on its logarithm is taken with the worst one's
+MIN_COLUMNS_TO_RESAMPLE = 8  # fewer are no sample of anything
+MAX_TREES_FOR_LATENESS = 100  # their mean tells late leaves
+
+Explained = tuple[str, str]  # the sentence, and the argument or ""
+
+
+def explain(name: str, posterior: "Posterior", result: Result, *, is_fine: bool) -> Explained:
+    """What was seen in a sentence, and what to try unless all is fine."""
+    fine, explain_failure = _EXPLANATIONS[name]
+    return (fine, "") if is_fine else explain_failure(posterior, result)
+
+
+def as_option(argument: str) -> str:
+    """An argument of `coaltree.fit` as an option of the command: noise="student" as --noise student."""
+    logs = re.fullmatch(r"transform=ct\.Preprocessor\(log=(.*)\)", argument)
+    if logs:
+        columns = ast.literal_eval(logs[1])
+        return " ".join(f"--log {shlex.quote(str(name))}" for name in (["all"] if columns is True else columns))
+    name, _, value = argument.partition("=")
+    return " ".join(filter(None, (f"--{name}", value.strip('"'))))
+
+
+def _noise(posterior: "Posterior", result: Result) -> Explained:
+    option = "" if posterior.noise.is_learnt else STUDENT
+    if result.z[0] < 0.0:
+        return "close relatives differ more than the model allows: it has too little noise", option
+    if posterior.noise.is_learnt:
+        return "large groups lie farther apart than close relatives lead to expect, as separated clusters do", ""
+    return "close relatives differ less than the model says: it has too much noise", option
+
+
+def _tails(posterior: "Posterior", result: Result) -> Explained:
+    column = result.worst - (1 if posterior.tail_scale is None else 2)  # -2: the scales of Student's noise, -1: all
+    what = "the noise has" if column == -2 else "contrasts have"
+    tails = f"Student's t with {posterior.noise.df:g} df" if column == -2 else "a normal distribution"
+    where = "" if column < 0 else f" in {_column(posterior, column)}"
+    if result.z[result.worst] < 0.0:
+        return f"{what} lighter tails than {tails}{where}, as of counts and ranks; it matters little to the tree", ""
+    option = STUDENT if posterior.noise.tails != "student" else _resampled(posterior)
+    return f"{what} heavier tails than {tails}{where}: a few large differences decide where rows go", option
+
+
+def _outliers(posterior: "Posterior", result: Result) -> Explained:
+    if result.z[0] < 0.0:
+        return "rows come in close pairs; repeated measurements of one thing should be one leaf", "groups="
+    option = STUDENT if posterior.noise.tails != "student" else _resampled(posterior)
+    return f"some rows are far from all others and join the tree late: {some(latest_leaves(posterior), 5)}", option
+
+
+def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
+    """Names of the leaves that join others latest, on average over the trees."""
+    every = max(1, len(posterior) // MAX_TREES_FOR_LATENESS)
+    late = np.mean([lateness(children) for children in posterior.children[::every]], axis=0)
+    return [posterior.labels[i] for i in np.argsort(-late, kind="stable")[:most]]
+
+
+def _skewness(posterior: "Posterior", result: Result) -> Explained:
+    d = len(posterior.model_columns)
+    is_up, grows = result.z[result.worst] > 0.0, result.worst < d
+    z = (1.0 if is_up else -1.0) * (result.z[:d] if grows else result.z[d:])
+    others = int(np.count_nonzero(np.delete(z, result.worst % d) > CLEARLY_SKEWED))
+    name = _column(posterior, result.worst % d) + (f" (and {others} more)" if others else "")
+    end = "high" if is_up else "low"
+    seen = f"{name} varies more where its values are {end}" if grows else f"{name} has a long tail of {end} values"
+    return seen, _logarithms(posterior, z) if is_up else ""
+
+
+def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
+    """Logarithms of the worst column and of all that are clearly skewed, where they are positive and X is raw."""
+    assert posterior.X is not None
+    X = posterior.X if posterior.used is None else posterior.X[:, posterior.used]
+    columns = np.flatnonzero(z >= min(CLEARLY_SKEWED, z.max()))
+    if posterior.transform is not None or np.nanmin(X[:, columns]) <= 0.0:
+        return ""
+    names = posterior.model_columns
+    every = len(columns) == X.shape[1]
+    log = True if every else [names[j] if posterior.columns is not None else int(names[j]) for j in columns]
+    return f"transform=ct.{Preprocessor(log=log)!r}"
+
+
+def _spread(posterior: "Posterior", result: Result) -> Explained:
+    times = math.exp(result.excess[result.worst])
+    factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
+    seen = f"{_column(posterior, result.worst)} varies {factor} as much along the tree as the covariance says"
+    if posterior.n >= rows_for_full(len(posterior.model_columns)):
+        return seen, FULL
+    return seen, 'covariance="diagonal"' if isinstance(posterior.covariance, Diagonal | Spherical) else ""
+
+
+def _correlation(posterior: "Posterior", result: Result) -> Explained:
+    d = len(posterior.model_columns)
+    strongest = int(np.argmax(np.abs(result.z[:-1])))
+    first, second = (_column(posterior, part[strongest]) for part in pairs_of(d))
+    beyond = "" if isinstance(posterior.covariance, Diagonal | Scaled | Spherical) else " beyond the covariance"
+    correlation = f"(correlation {float(result.excess[strongest]):.2f})"
+    seen = f"columns vary together along the tree{beyond}, {first} and {second} most {correlation}"
+    return seen, FULL if posterior.n >= rows_for_full(d) else _resampled(posterior)
+
+
+def _clades(posterior: "Posterior", result: Result) -> Explained:
+    if result.z[0] < 0.0:
+        return "sister groups merge more alike than the coalescent's do; it matters little to the tree", ""
+    later = _later_clade(posterior)
+    example = f", such as the {len(later)} rows {some(later, 3)}" if later else ""
+    return f"some groups vary more than others: they merge later than their sister groups{example}", ""
+
+
+def _resampled(posterior: "Posterior") -> str:
+    """The argument to resample columns, where they are enough and the covariance does not tie them."""
+    is_free = isinstance(posterior.covariance, Spherical | Diagonal)
+    return RESAMPLE if is_free and len(posterior.model_columns) >= MIN_COLUMNS_TO_RESAMPLE else ""
+
+
+def _later_clade(posterior: "Posterior") -> list[str]:
+    """Names of the group that merges later than its sister, most clearly so, in the tree of the highest weight."""
+    children = np.array(posterior.children[int(np.argmax(posterior.weights))])
+    shuffle = shuffles(children)
+    if not len(shuffle.z):
+        return []
+    k = int(np.argmax(np.abs(shuffle.z)))
+    side = children[shuffle.merge[k], 0 if shuffle.z[k] > 0.0 else 1]
+    return [posterior.labels[i] for i in sorted(leaves_under(children, side))]
+
+
+def _column(posterior: "Posterior", number: int) -> str:
+    """The name of a column of the model."""
+    name = posterior.model_columns[number]
+    return repr(shortened(name)) if posterior.columns is not None else f"column {name}"
+
+
+#: The sentence where all is fine, and what explains a failure, by the name of the check.
+_EXPLANATIONS: dict[str, tuple[str, Callable[["Posterior", Result], Explained]]] = {
+    "noise": ("contrasts of young and of old merges are of one size", _noise),
+    "tails": ("contrasts have the tails of a normal distribution", _tails),
+    "outliers": ("single rows join the tree as early as they should", _outliers),
+    "skewness": ("columns are as variable where values are high as where they are low", _skewness),
+    "spread of columns": ("columns vary as much as the covariance says", _spread),
+    "correlation": ("columns vary independently of each other, or together as the covariance says", _correlation),
+    "clades": ("sister groups merge at about the same times", _clades),
+}

@@ -1,0 +1,99 @@
+"""What the results of model checks mean."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.posterior.diagnostics.check_sentences import as_option, explain
+from coaltree.posterior.diagnostics.check_statistics import Result
+from tests.fits import quick_fit
+from tests.posteriors import grouped_posterior, random_posterior
+
+LOG = "transform=ct.Preprocessor(log="
+
+
+def result(z, worst=0):
+    z = np.asarray(z, float)
+    return Result(0.001, worst, z, z / 5, np.zeros(3), np.zeros(3), np.zeros(len(z)), np.ones(len(z)))
+
+
+def data_posterior(**extra):
+    X = np.exp(np.random.default_rng(0).standard_normal((7, 3)))
+    return random_posterior(0, X=X, covariance=ct.Diagonal(), **extra)
+
+
+@pytest.mark.parametrize(
+    ("argument", "option"),
+    [
+        ('noise="student"', "--noise student"),
+        ("groups=", "--groups"),
+        (f"{LOG}True)", "--log all"),
+        (f"{LOG}['a b', 'c,d'])", "--log 'a b' --log c,d"),
+        (f"{LOG}[0, 2])", "--log 0 --log 2"),
+    ],
+)
+def test_as_option_is_what_the_command_takes(argument, option):
+    assert as_option(argument) == option
+
+
+@pytest.mark.parametrize(
+    "name", ["noise", "tails", "outliers", "skewness", "spread of columns", "correlation", "clades"]
+)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_explain_has_a_sentence_for_either_sign(name, sign):
+    z = sign * np.array([5.0, 4.0, 1.0, 1.0])
+    for post in (data_posterior(), grouped_posterior()):
+        sentence, option = explain(name, post, result(z), is_fine=False)
+        assert sentence and "--" not in option
+        fine, nothing = explain(name, post, result(z), is_fine=True)
+        assert fine != sentence and nothing == ""
+
+
+@pytest.mark.parametrize(
+    ("z", "sentence", "option"),
+    [
+        (result([9, 4, 1, 0, 0, 0]), "column 0 (and 1 more) varies more where its values are high", f"{LOG}[0, 1])"),
+        (result([9, 4, 4, 0, 0, 0]), "column 0 (and 2 more) varies more where its values are high", f"{LOG}True)"),
+        (result([0, 0, 0, 0, -9, 0], 4), "column 1 has a long tail of low values", ""),
+    ],
+)
+def test_explain_skewness_asks_for_logarithms_of_what_is_clearly_skewed(z, sentence, option):
+    assert explain("skewness", data_posterior(), z, is_fine=False) == (sentence, option)
+    named = data_posterior(columns=["a b", "c", "d"])
+    _, option = explain("skewness", named, result([9, 0, 0, 0, 0, 0]), is_fine=False)
+    assert option == f"{LOG}['a b'])"
+    negative = random_posterior(0, X=data_posterior().X - 1.0, covariance=ct.Diagonal())
+    assert explain("skewness", negative, z, is_fine=False) == (sentence, "")
+
+
+def test_explain_skewness_does_not_ask_for_logarithms_of_what_is_transformed_already():
+    X = np.exp(np.random.default_rng(0).standard_normal((12, 3)))
+    logged = quick_fit(X, "diagonal", transform=ct.Preprocessor(log=[0]))
+    assert explain("skewness", logged, result([9, 0, 0, 0, 0, 0]), is_fine=False)[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "covariance", "option"),
+    [
+        ("correlation", 12, ct.Diagonal(), 'covariance="full"'),
+        ("correlation", 7, ct.Diagonal(), ""),
+        ("spread of columns", 12, ct.Scaled(), 'covariance="full"'),
+        ("spread of columns", 7, ct.Scaled(), 'covariance="diagonal"'),
+        ("spread of columns", 7, ct.SquaredExponential(inputs=np.arange(3.0)), ""),
+    ],
+)
+def test_explain_gives_a_covariance_that_has_rows_enough(name, n, covariance, option):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    post = random_posterior(0, n=n, X=X, covariance=covariance)
+    assert explain(name, post, result([5.0, 0.0, 0.0, 1.0]), is_fine=False)[1] == option
+
+
+@pytest.mark.parametrize(("covariance", "d"), [(ct.Diagonal(), 8), (ct.Diagonal(), 4), (ct.Full(), 8)])
+def test_explain_resamples_many_columns_that_can_be_resampled(covariance, d):
+    X = np.random.default_rng(0).standard_normal((7, d))
+    scales = np.ones((len(random_posterior(0)), 7))
+    noise = ct.Noise(0.1, tails="student")
+    post = random_posterior(0, X=X, covariance=covariance, noise=noise, tail_scale=scales)
+    for name, z in (("tails", 1), ("outliers", 1), ("correlation", 0)):
+        _, option = explain(name, post, result([5.0, 9.0, *np.zeros(d * d)], z), is_fine=False)
+        assert option == ('resample="columns"' if d == 8 and isinstance(covariance, ct.Diagonal) else "")
