@@ -85,7 +85,7 @@ assert_type(ct.metrics.time_errors(post, truth).mse, float)
 assert_type(ct.metrics.ari_auc(tree, ["a", "b"]), float)
 ct.plotting.dendrogram(tree, clusters=post.cut(3), intervals=post, support=False).set_xlabel("time")
 ct.plotting.clustermap(post, z_score=1, cmap="vlag")
-assert_type(ct.report.write_report(post, "report.html", X=frame, force=True), Path)
+assert_type(ct.report.write_report(post, "report.html", force=True), Path)
 
 # scikit-learn
 model = ct.CoalescentClustering(n_clusters=3, random_state=0).fit(frame)

@@ -4,15 +4,11 @@ Rows are in tree order: the mean tree with the smaller clade of each merge first
 neighbouring rows and columns are averaged, so that the page stays small.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._runtime.typing import ArrayLike
-from ..errors import InputError
-from ..model.data.replicates import leaf_means
-from ..model.data.table import read_table
-from ..posterior.io.pandas_output import in_leaf_order
 from ..posterior.posterior import Posterior
 from ..posterior.trees import node_times
 from ..tree import Tree, unchecked_tree
@@ -46,53 +42,35 @@ def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
     }
 
 
-class Data(NamedTuple):
-    """Rows in the order of the leaves, and the names of the columns."""
-
-    values: np.ndarray  # (n, d), NaN where missing
-    names: list[str]
-    given: np.ndarray  # (rows, d) what the values are the means of: themselves, where every row is a leaf
-
-
-def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
-    """Return the data to show: X if given, in the order of the leaves, otherwise what was fitted."""
-    if X is None and posterior.X is None:
+def leaf_data(posterior: Posterior) -> tuple[np.ndarray, list[str]] | None:
+    """Return the values of the leaves (n, d), NaN where missing, and the names of the columns."""
+    if posterior.X is None:
         return None
-    groups = posterior.groups
-    if X is None:
-        given, names = posterior.given_values(), posterior.columns
-    else:
-        has_rows = groups is not None and np.shape(X)[:1] == groups.shape
-        X = in_leaf_order(X, posterior.row_labels if has_rows else posterior.labels)
-        given, _, names = read_table(X, allow_missing=True)
-        if not has_rows and len(given) != posterior.n:
-            raise InputError(f"X must have one row per leaf, {posterior.n} of them, not {len(given)}.")
-    given = np.asarray(given, dtype=float)
-    values = given if groups is None or len(given) != len(groups) else leaf_means(given, groups)
-    names = range(values.shape[1]) if names is None else names
-    return Data(values, [printable(name) for name in names], given)
+    values = np.asarray(posterior.leaf_values(), dtype=float)
+    names = posterior.columns or range(values.shape[1])
+    return values, [printable(name) for name in names]
 
 
-def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
+def data_figure(values: np.ndarray, names: list[str], order: np.ndarray) -> dict[str, Any]:
     """The data in tree order as characters, with what is needed to turn a cell back into a value.
 
     Columns are scaled where their scales differ; the page can switch to the other way, "other", unless that is large.
     """
-    values = data.values[order]
+    values = values[order]
     n_columns = min(values.shape[1], MAX_COLUMNS)
     n_rows = min(len(values), max(1, MAX_CELLS // n_columns))
     is_scaled = scales_differ(values)
     content = {
         "rows": n_rows,
         "columns": n_columns,
-        "of": list(data.values.shape),
-        "names": pixels.block_names(data.names, n_columns),
-        "missing": int(np.isnan(data.values).sum()),
+        "of": list(values.shape),
+        "names": pixels.block_names(names, n_columns),
+        "missing": int(np.isnan(values).sum()),
         **_coded(values, n_rows, n_columns, is_scaled),
     }
     if values.shape[1] > 1 and n_rows * n_columns <= MAX_CELLS_TWICE:
         content["other"] = _coded(values, n_rows, n_columns, not is_scaled)
-    if n_columns == len(data.names):
+    if n_columns == len(names):
         mean, sd = moments(values)
         content |= {"mean": rounded(mean, 4), "sd": rounded(np.where(sd > 0, sd, 1.0), 4)}
     return content

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .._runtime.archive import is_archive
 from .._runtime.atomic_write import as_path, check_writable, replacing
 from .._runtime.formatting import count, number
-from .._runtime.typing import ArrayLike, PathLike
+from .._runtime.typing import PathLike
 from ..errors import InputError
 from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
@@ -42,7 +42,6 @@ def write_report(
     posterior: Posterior,
     path: PathLike,
     *,
-    X: ArrayLike | None = None,
     n_clusters: int | ClusterSuggestion | None = None,
     classes: Any = None,
     title: str | None = None,
@@ -54,9 +53,6 @@ def write_report(
     ----------
     posterior : Posterior
     path : where to write; the name should end in .html.
-    X : array-like (n, d) or DataFrame, optional
-        Data to show beside the tree, for example in other units; by default the fitted data. All rows, where leaves
-        have several, are shown by their means.
     n_clusters : int or suggestion, optional
         Number of clusters that the page opens with; by default `Posterior.suggest_n_clusters`.
     classes : Series, DataFrame, mapping or sequence (n,), optional
@@ -72,21 +68,20 @@ def write_report(
     if is_archive(path):
         raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another name.")
     with replacing(path) as file:
-        file.write(report_html(posterior, X=X, n_clusters=n_clusters, classes=classes, title=title))
+        file.write(report_html(posterior, n_clusters=n_clusters, classes=classes, title=title))
     return path
 
 
 def report_html(
     posterior: Posterior,
     *,
-    X: ArrayLike | None = None,
     n_clusters: int | ClusterSuggestion | None = None,
     classes: Any = None,
     title: str | None = None,
 ) -> str:
     """Return the report page as text; the arguments are those of `write_report`."""
     opening = opening_number(posterior, n_clusters)
-    data = figures.read_data(posterior, X)
+    data = figures.leaf_data(posterior)
     tree, tree_content = figures.tree_figure(posterior)
     order = tree.leaf_order()
     cut_into = stability.cuts_of(posterior)
@@ -101,7 +96,7 @@ def report_html(
         "clusters": opening.n_clusters,
         "partitions": partitions.content(posterior, opening, shown),
         "leaf": leaves_one(leaves_are(posterior)),
-        "data": None if data is None else figures.data_figure(data, order),
+        "data": None if data is None else figures.data_figure(*data, order),
         "annotations": annotations.content(columns, list(shown.values())),
         "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters, cut_into),
         "correlation": learnt["correlation"],
@@ -120,7 +115,7 @@ def report_html(
         trace=svg.trace(posterior),
         model=model,
         model_pictures=svg.checks(model),
-        run=reproduce.summarize(posterior, data),
+        run=reproduce.summarize(posterior),
         **_assets(),
         # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
         content=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),

@@ -16,7 +16,6 @@ MAX_ROWS = 12  # entries of an array that are shown one by one
 MAX_LINES = 240  # entries of a longer array, in a common picture
 MAX_CELLS_ACROSS = 96
 MAX_OUTLIERS = 8
-MAX_LEAVES = 200  # whose number of rows is listed
 N_STRONGEST = 3  # correlations that are named
 
 
@@ -70,7 +69,7 @@ def _correlation(
 
 
 def summarize_noise(posterior: Posterior) -> dict[str, Any]:
-    """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows of each leaf."""
+    """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows."""
     outliers = None if posterior.tail_scale is None else find_outliers(posterior, len(posterior.row_labels))
     found: dict[str, Any] = {
         "noise": None if posterior.noise.level == 0.0 else describe_noise(posterior),
@@ -79,9 +78,4 @@ def summarize_noise(posterior: Posterior) -> dict[str, Any]:
         "n_outliers": len(outliers or ()),
         "rows": describe_rows(posterior),
     }
-    if posterior.groups is not None:
-        counts = np.bincount(posterior.groups)
-        most = np.argsort(-counts, kind="stable")[:MAX_LEAVES]
-        found["rows_of_leaves"] = [(posterior.labels[leaf], counts[leaf]) for leaf in most]
-        found["n_unlisted"] = posterior.n - len(most)
     return found

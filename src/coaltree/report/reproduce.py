@@ -13,13 +13,9 @@ from .._runtime.formatting import number
 from ..posterior.io.pandas_output import INDEX
 from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
-from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-NO_SETTINGS = {
-    "ties_given", "convergence", "stopping", "resample",
-    INDEX, KEPT,
-}  # fmt: skip
+NO_SETTINGS = {"convergence", "stopping", "resample", INDEX, KEPT}
 SETTING_NAMES = {
     "n_warmup": "warm-up iterations",
     "mean_accepted": "accepted updates",
@@ -30,10 +26,10 @@ SETTING_NAMES = {
 MAX_CHARACTERS = 400  # of a setting
 
 
-def summarize(posterior: Posterior, data: Data | None) -> dict[str, Any]:
+def summarize(posterior: Posterior) -> dict[str, Any]:
     """Return the settings of the run in words, a checksum of the data, and versions."""
     info = [(name, value) for name, value in posterior.info.items() if name not in NO_SETTINGS]
-    values = None if data is None else np.ascontiguousarray(data.given, dtype="<f8")
+    values = None if posterior.X is None else np.ascontiguousarray(posterior.X, dtype="<f8")
     return {
         "covariance": None if posterior.covariance is None else describe(posterior.covariance),
         "settings": [(SETTING_NAMES.get(name, name.replace("_", " ")), describe(value)) for name, value in info],

@@ -50,23 +50,14 @@ def banded(x: np.ndarray, y: np.ndarray, band: np.ndarray, *, log_x: bool = Fals
     return {"x_ends": (x[0], x[-1]), "y_ends": (bottom, top), "points": np.stack([across, *heights]).T.tolist()}
 
 
-def beside(draws: np.ndarray, expected: np.ndarray, n_bins: int = 41) -> dict[str, Any]:
-    """Draws of a standardised quantity (ends of 90 %, mean) above those that were expected (bars)."""
-    reach = max(4.0, 1.1 * float(np.abs(draws).max()))
-    heights, _ = np.histogram(np.clip(expected, -reach, reach), bins=n_bins, range=(-reach, reach))
-    places = np.interp([*np.quantile(draws, [0.05, 0.95]), draws.mean()], (-reach, reach), (0, 1))
-    return {"heights": (heights / heights.max()).tolist(), "places": places.tolist()}
-
-
 def checks(model: ModelCheck) -> dict[str, Any] | None:
-    """The figures of sizes over ages and of quantiles, and one small picture for each model check."""
+    """The figures of sizes over ages and of quantiles."""
     shown = model.figures
     if shown is None:
         return None
     return {
         "by_age": banded(shown.age, shown.size, shown.size_band, log_x=True),
         "by_quantile": banded(shown.normal, shown.seen, shown.seen_band),
-        "of_checks": {one.name: beside(one.draws, one.replicates) for one in model},
     }
 
 

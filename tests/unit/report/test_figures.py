@@ -1,8 +1,6 @@
 """Tree and data, as the page's script is given them."""
 
 import numpy as np
-import pandas as pd
-import pytest
 
 import coaltree as ct
 from coaltree.plotting import geometry
@@ -34,7 +32,7 @@ def test_tree_figure_has_the_leaf_order_of_the_figures(posterior):
 
 def test_data_figure_is_in_tree_order(posterior):
     order = figures.tree_figure(posterior)[0].leaf_order()
-    content = figures.data_figure(figures.read_data(posterior, None), order)
+    content = figures.data_figure(*figures.leaf_data(posterior), order)
     back = decoded_values(content["codes"], content["low"], content["high"])
     expected = np.clip(posterior.X[order], content["low"], content["high"])
     np.testing.assert_allclose(back.reshape(40, 6), expected, atol=1e-2)
@@ -46,7 +44,7 @@ def test_data_figure_scales_columns_of_other_scales_and_keeps_both(posterior):
     order = figures.tree_figure(posterior)[0].leaf_order()
     X = posterior.X * [1, 10, 100, 1000, 1, 0] + [0, 5, 0, 0, 0, 7]
     X[3, 2] = np.nan
-    content = figures.data_figure(figures.read_data(posterior, X), order)
+    content = figures.data_figure(X, list("abcdef"), order)
     assert content["scaled"]
     assert content["missing"] == 1
     np.testing.assert_allclose(content["mean"], np.nanmean(X, axis=0), rtol=1e-3)
@@ -72,38 +70,14 @@ def test_data_figure_averages_large_data(monkeypatch, posterior):
     assert "20 × 3 cells show 40 × 6 values" in words_of(text)
 
 
-def test_read_data_takes_a_frame_by_its_names(posterior):
-    frame = pd.DataFrame(posterior.X, index=posterior.labels, columns=list("abcdef"))
-    shuffled = frame.sample(frac=1, random_state=0)
-    data = figures.read_data(posterior, shuffled)
-    np.testing.assert_array_equal(data.values, posterior.X)
-    assert data.names == list("abcdef")
-
-
-def test_read_data_refuses_another_number_of_rows(posterior):
-    with pytest.raises(ct.InputError, match="X must have one row per leaf, 40 of them, not 39"):
-        report_html(posterior, X=posterior.X[:-1])
-
-
 def test_data_figure_of_leaves_with_several_rows_shows_their_means():
     post = grouped_posterior(n=9, n_trees=40)
     text = report_html(post, n_clusters=2)
     order = figures.tree_figure(post)[0].leaf_order()
-    assert content_of(text)["data"] == figures.data_figure(figures.read_data(post, None), order)
-    np.testing.assert_allclose(figures.read_data(post, None).values, post.leaf_values())
+    assert content_of(text)["data"] == figures.data_figure(*figures.leaf_data(post), order)
+    np.testing.assert_allclose(figures.leaf_data(post)[0], post.leaf_values())
     assert content_of(text)["data"]["of"] == [9, 3]
     words = words_of(text)
     assert "9 leaves · 18 rows · 3 columns" in words
     assert "shown by the mean of its rows" in words
     assert "Rows: 18, 1 to 3 of each leaf." in words
-    assert "leaf 2 3, leaf 5 3, leaf 8 3, leaf 1 2" in words.replace("\N{NO-BREAK SPACE}", " ")
-
-
-def test_read_data_takes_rows_or_leaves():
-    post = grouped_posterior()
-    frame = pd.DataFrame(10 * post.X, index=post.row_labels, columns=list("abc"))
-    data = figures.read_data(post, frame.sample(frac=1, random_state=0))
-    np.testing.assert_allclose(data.values, 10 * post.leaf_values())
-    np.testing.assert_array_equal(figures.read_data(post, post.leaf_values()).values, post.leaf_values())
-    with pytest.raises(ct.InputError, match="one row per leaf"):
-        report_html(post, X=post.X[:-1])

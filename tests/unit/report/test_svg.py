@@ -34,12 +34,6 @@ def test_banded_places_points_between_the_ends_of_axes():
     assert found["y_ends"] == (0.0, 1.05 * 2.5)
 
 
-def test_beside_puts_draws_on_the_scale_of_what_was_expected():
-    found = svg.beside(np.full(20, 2.0), np.random.default_rng(0).normal(size=500))
-    assert found["places"] == [0.75, 0.75, 0.75]
-    assert np.argmax(found["heights"]) == pytest.approx(20, abs=5)
-
-
 def test_trace_has_a_line_for_each_chain_and_none_without_log_joint():
     post = chain_posterior(6, 2, 40)
     found = svg.trace(post)
