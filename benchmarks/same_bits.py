@@ -347,7 +347,7 @@ QUESTIONS = {
     "cophenetic": lambda post: [post.cophenetic(), post.cophenetic(log=True)],
     "ess": lambda post: [post.ess, post.topology_ess, post.split_frequency_sd()],
     "clade_support": lambda post: [post.clade_support(post.mean_tree(), kind) for kind in ("exact", "transfer")],
-    "node_times": lambda post: [ask(post.mean_tree(), 0.8) for ask in (post.node_times, post.node_time_basis)],
+    "node_times": lambda post: post.node_times(post.mean_tree(), 0.8),
     "support": lambda post: _some(post.support(range(4)), "exact", "transfer", "distance", "inside", "time"),
     "cut": lambda post: [post.cut(k) for k in (1, 2, 3, 5)],
     "cut, outliers": lambda post: [post.cut(3, outliers=True), post.cut(3), post.cut(time=0.5)],

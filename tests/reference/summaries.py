@@ -380,7 +380,7 @@ def linked_inside(given, n, mean):
 
 
 def closest_times(clade, trees, weights):
-    """Mean and variance of the time of the closest clade of each tree; None where none is close.
+    """[(time, weight)] of the closest clade of each tree that has a close one.
 
     Close is at most a quarter of the greatest distance away.
     """
@@ -392,58 +392,23 @@ def closest_times(clade, trees, weights):
         nearest = min(time, key=lambda other: (len(clade ^ other), -len(clade & other)))
         if len(clade ^ nearest) <= limit and time[nearest] is not None:
             found.append((time[nearest], w))
-    if not found:
-        return None
-    total = sum(w for _, w in found)
-    mean = sum(w * t for t, w in found) / total
-    return mean, sum(w * (t - mean) ** 2 for t, w in found) / total
+    return found
 
 
-def increasing(values):
-    """The nearest non-decreasing numbers (isotonic regression): neighbours that fall are replaced by their mean."""
-    pools = []
-    for value in values:
-        pools.append([value])
-        while len(pools) > 1 and sum(pools[-2]) / len(pools[-2]) > sum(pools[-1]) / len(pools[-1]):
-            last = pools.pop()
-            pools[-1] += last
-    return [sum(pool) / len(pool) for pool in pools for _ in pool]
+def mean_time(found):
+    """The mean of [(time, weight)]; None of nothing."""
+    return sum(w * t for t, w in found) / sum(w for _, w in found) if found else None
 
 
-def mean_tree_times(height, trees, weights, min_size):
-    """{clade: time}: means made increasing in an order where both sides have `min_size` leaves.
+def mean_tree_times(height, trees, weights):
+    """{clade: time}: mean times of the closest clades, no clade below those inside.
 
-    The order is that of time, no clade earlier than those inside; but a clade goes before those that are earlier by at
-    most two standard deviations and have a larger height, one after the other. Where no tree has a close clade, the
-    mean is on the line between those with the next heights. All other times are kept between those below and that of
-    the parent.
+    Where no tree has a close clade, the mean is on the line between those with the next heights.
     """
-    found = {clade: closest_times(clade, trees, weights) for clade in height}
-    known = sorted((height[clade], both[0]) for clade, both in found.items() if both is not None)
-    mean = {c: on_the_line(height[c], known) if both is None else both[0] for c, both in found.items()}
-    raised = {clade: max(time for other, time in mean.items() if other <= clade) for clade in mean}
-    by_height = sorted(height, key=lambda clade: (height[clade], len(clade)))
-    sides = {clade: sides_of(clade, height) for clade in by_height}
-    parts = []
-    for clade in sorted(by_height, key=lambda clade: raised[clade]):
-        if min(map(len, sides[clade])) < min_size:
-            continue
-        at = len(parts)
-        while at > 0 and round(height[parts[at - 1]], 9) > round(height[clade], 9):
-            before = parts[at - 1]
-            if found[before] is not None and found[clade] is not None:
-                spread = math.sqrt(found[before][1] + found[clade][1])
-                if raised[clade] - raised[before] > 2 * spread:
-                    break
-            at -= 1
-        parts.insert(at, clade)
-    fixed = dict(zip(parts, increasing([mean[clade] for clade in parts]), strict=True))
-    time = {}
-    for clade in reversed(by_height):
-        low = max([fixed[part] for part in parts if part <= clade], default=0.0)
-        above = [time[other] for other in time if clade < other]
-        time[clade] = min([max(fixed.get(clade, mean[clade]), low), *above])
-    return time
+    mean = {clade: mean_time(closest_times(clade, trees, weights)) for clade in height}
+    known = sorted((height[clade], time) for clade, time in mean.items() if time is not None)
+    mean = {c: on_the_line(height[c], known) if time is None else time for c, time in mean.items()}
+    return {clade: max(time for other, time in mean.items() if other <= clade) for clade in mean}
 
 
 def sides_of(clade, every):

@@ -396,8 +396,9 @@ class Posterior:
         """The mean tree, which figures, files and clusters show.
 
         Clades that most trees have are kept; how closely each pair of leaves is related on average decides the rest
-        (average linkage of the mean log size of the smallest clade that holds both). The time of a node is the mean
-        time of the closest clade of each tree, made increasing in the order in which clusters are split off.
+        (average linkage of D̄, the mean log size of the smallest clade that holds both). The time of a node is the mean
+        time of the closest clade of each draw, raised where a child would be above its parent; its `heights`, by which
+        it is cut, are mean D̄.
         """
         return self._once(mean_tree)
 
@@ -446,19 +447,13 @@ class Posterior:
     def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
-        They are taken over the trees that have the clade, where these are enough for each tail to hold one,
-        2 / (1 - level); otherwise over the closest clade of each tree that has one with few leaves moved; and are NaN
-        where these are too few as well (see `node_time_basis`). Where a
-        DataFrame was fitted, they are one.
+        They are quantiles of the time of the closest clade of each draw, the same one or one with a few leaves moved;
+        NaN where fewer than 2 / (1 - level) draws have one, so that each tail holds one. Ends below those of a merge
+        below are raised to them. Where a DataFrame was fitted, they are one.
         """
         level = check_level("level", level)
-        interval, _ = node_times.intervals(self, with_leaves_as(tree, self.labels), level)
+        interval = node_times.intervals(self, with_leaves_as(tree, self.labels), level)
         return pandas_output.as_fitted(self, interval, ["low", "high"], by_leaf=False)
-
-    def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
-        """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
-        level = check_level("level", level)
-        return node_times.intervals(self, with_leaves_as(tree, self.labels), level)[1]
 
     def cophenetic(self, log: bool = False) -> np.ndarray:
         """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""

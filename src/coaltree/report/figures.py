@@ -10,7 +10,6 @@ import numpy as np
 
 from .._runtime.typing import ArrayLike
 from ..posterior.posterior import Posterior
-from ..posterior.trees import node_times
 from ..tree import Tree, unchecked_tree
 from . import pixels
 from .color_scale import colour_limits, moments, scales_differ, standardised
@@ -28,16 +27,15 @@ def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
     sizes = mean.sizes[mean.children]
     swap = sizes[:, :1] > sizes[:, 1:]
     tree = unchecked_tree(np.where(swap, mean.children[:, ::-1], mean.children), mean.times, mean.labels)
-    interval, basis = node_times.intervals(posterior, mean, LEVEL)  # of the same clades, and known already
+    interval = np.asarray(posterior.node_times(mean, LEVEL))  # of the same clades
     return tree, {
         "labels": [printable(label) for label in tree.labels],
         "children": tree.children.ravel().tolist(),
-        "times": tree.times.tolist(),  # all digits: some differ by very little, in the order of clusters
+        "times": tree.times.tolist(),
         "support": rounded(np.asarray(posterior.clade_support(mean, kind="transfer")), 3),
         "exact": rounded(np.asarray(posterior.clade_support(mean)), 3),
         "low": rounded(interval[:, 0]),
         "high": rounded(interval[:, 1]),
-        "closest": np.flatnonzero(basis == "closest").tolist(),  # intervals of the most similar clades
         "level": LEVEL,
     }
 

@@ -10,12 +10,8 @@ they meet at time 0, as exact duplicates do), and D̄ its posterior mean. The me
    related on average decides (the average consensus of Lapointe & Cucumel 1997). Sizes, not times: they are free of
    scale, and one old outlier does not rule them. A node's *height* is its mean D̄, raised to those of its children.
 3. *Times.* A node's time is the posterior mean of the time of the closest clade of each draw (`transfer_support`), not
-   of the most recent common ancestor, which one wandering leaf lifts to the root.
-
-Times are then put in order. Clusters are split off in order of time where the draws are clear about it, with two
-standard deviations between the times of two merges, and else in order of height: merges with enough leaves on both
-sides to part clusters have their times made increasing in that order (isotonic regression), all others are kept between
-their children and their parent.
+   of the most recent common ancestor, which one wandering leaf lifts to the root. A parent below a child is raised to
+   it, and so is its interval (`node_times`).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,7 +23,6 @@ from ..._runtime.memory import require_memory
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cut import name_rank
-from ...tree.cuts import check_cut
 from .average_linkage import MAX_AT_ONCE, MAX_EXACT, DrawnTrees, average_linkage
 from .consensus import raised
 from .extended_majority import extended_majority
@@ -81,9 +76,6 @@ class MeanTree(Tree):
 MAX_DRAWS = 100  # averaged; more change little
 MIN_DRAWS = 10
 MAX_DRAWN_LEAVES = 20_000_000  # of these draws in all; where they would have more, fewer draws are averaged
-MAX_CLUSTERS_BY_HEIGHT = 12  # that are split off in order of height: more would bend the times of small clades
-_CLEARLY_LATER = 2.0  # standard deviations between the times of two merges, from which on these tell their order
-_STEP = 1e-9  # by which times that would be equal differ, relatively
 
 
 def mean_tree(posterior: "Posterior") -> Tree:
@@ -100,59 +92,25 @@ def mean_tree(posterior: "Posterior") -> Tree:
         return MeanTree(draws.children[0], times[0], labels, draws.log_sizes[0], draws)
     children, heights = average_linkage(draws, extended_majority(posterior), name_rank(labels))
     tree = unchecked_tree(*merges.in_order_of_time(children, heights), labels)
-    mean, sd = _closest_times(tree, draws, times)
-    raised_times = _in_order(tree, mean, sd)
-    children, times = merges.in_order_of_time(tree.children, raised_times)
-    return MeanTree(children, times, labels, tree.times[np.argsort(raised_times, kind="stable")], draws)
+    mean = raised(tree.parents, _mean_times(tree, draws, times))
+    in_time = np.argsort(mean, kind="stable")
+    return MeanTree(*merges.in_order_of_time(tree.children, mean), labels, tree.times[in_time], draws)
 
 
-def _closest_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n-1,) mean and standard deviation of the time of the closest clade of each draw, NaN where none is close."""
+def _mean_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> np.ndarray:
+    """(n-1,) the mean time of the closest clade of each draw.
+
+    The times of `tree` are heights: where no draw has a close clade, the mean is interpolated between those with the
+    next heights.
+    """
     closest = transfers(tree, draws.children, draws.weights, np.arange(tree.n - 1)).closest
-    sums, unit = np.zeros((3, tree.n - 1)), max(float(times[:, -1].max()), 1e-300)
+    sums = np.zeros((2, tree.n - 1))
     for w, drawn, merge in zip(draws.weights, times, closest.T, strict=True):
         is_close = merge >= 0
-        sums[:, is_close] += w * (drawn[merge[is_close]] / unit) ** np.arange(3)[:, None]
-    with np.errstate(invalid="ignore"):
-        mean, square = sums[1:] / sums[0]
-    return unit * mean, unit * np.sqrt(np.maximum(square - mean**2, 0.0))
-
-
-def _in_order(tree: Tree, times: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """(n-1,) increasing times for a tree whose merges come in order of height; NaN is interpolated."""
-    from scipy.optimize import isotonic_regression
-
-    n, heights = tree.n, tree.times
-    is_known = ~np.isnan(times)
-    times = np.where(is_known, times, np.interp(heights, heights[is_known], times[is_known]))
-    late = raised(tree.parents, times)
-    min_size = max(2, check_cut(n, min(MAX_CLUSTERS_BY_HEIGHT, n)).min_size)
-    splits = np.flatnonzero(tree.sizes[tree.children].min(axis=1) >= min_size)
-    splits = _by_time_or_height(splits[np.lexsort((heights[splits], late[splits]))], late, sd, heights.round(9))
-    low, high = np.zeros(2 * n - 1), np.full(2 * n - 1, np.inf)
-    if len(splits):
-        step = 1.0 + _STEP * np.arange(len(splits)) / len(splits)  # so that equal ones are in order, too
-        low[n + splits] = times[splits] = isotonic_regression(times[splits]).x * step
-    for k, (a, b) in enumerate(tree.children.tolist()):
-        low[n + k] = max(low[n + k], low[a], low[b])
-    for k in range(n - 2, -1, -1):
-        times[k] = min(max(times[k], low[n + k]), high[n + k])
-        high[tree.children[k]] = times[k]
-    rank = np.argsort(np.argsort(times, kind="stable"))
-    return times * (1.0 + _STEP * rank / n)
-
-
-def _by_time_or_height(splits: np.ndarray, times: np.ndarray, sd: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Merges in order of time, but neighbours whose order the draws leave open in order of height."""
-    order = splits.tolist()
-    for last in range(1, len(order)):
-        for j in range(last, 0, -1):
-            a, b = order[j - 1], order[j]
-            is_later = times[b] - times[a] > _CLEARLY_LATER * np.hypot(sd[a], sd[b])
-            if is_later or heights[a] <= heights[b]:
-                break
-            order[j - 1], order[j] = b, a
-    return np.array(order, dtype=np.int64)
+        sums[:, is_close] += w * drawn[merge[is_close]] ** np.arange(2)[:, None]
+    is_known = sums[0] > 0.0
+    mean = sums[1] / np.where(is_known, sums[0], 1.0)
+    return np.where(is_known, mean, np.interp(tree.times, tree.times[is_known], mean[is_known]))
 
 
 @jit

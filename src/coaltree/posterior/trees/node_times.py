@@ -1,8 +1,9 @@
-"""Times of the clades of a tree, with intervals that rest on enough draws.
+"""Intervals of the times of the clades of a tree.
 
-The quantiles of a level need 2 / (1 - level) draws, so that each tail holds one (20 for 90 %). A clade in fewer trees
-is looked for in all of them as the closest clade there (`transfer_support`), which is the same one with a few leaves
-moved; if these are too few as well, there is no interval. Weighted draws count as (Σ w)² / Σ w².
+The times of a clade are those of the closest clade of each draw (`transfer_support`): the same one, or one with a few
+leaves moved. Quantiles of a level need 2 / (1 - level) draws that have one, so that each tail holds one (20 for 90 %);
+weighted draws count as (Σ w)² / Σ w². Where the ends of an interval are below those of a merge below, they are raised
+to them, as the times of the mean tree are.
 """
 
 from collections.abc import Callable
@@ -12,21 +13,18 @@ import numpy as np
 
 from ...numerics.weighted import pick_trees, shortest_interval, weighted_quantile
 from ...tree import Tree
-from . import clades
+from .consensus import raised
 from .transfer_support import Transfers, transfers
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-_MAX_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where all trees would need more, some are asked
-_MIN_TREES_ASKED = 100
+_MAX_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where those of all draws need more, fewer are taken
+_MIN_DRAWS = 100
 
 
-def intervals(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Equal-tailed intervals (n-1, 2) of the times of a tree's clades, and (n-1,) "exact", "closest" or "none".
-
-    That says where an interval is from; it is NaN where there is none.
-    """
+def intervals(posterior: "Posterior", tree: Tree, level: float) -> np.ndarray:
+    """Equal-tailed intervals (n-1, 2) of the times of a tree's clades; NaN where too few draws have a close one."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     return _summaries(posterior, tree, level, lambda times, w: weighted_quantile(times, w, tails), 2)
 
@@ -37,19 +35,18 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarra
     def both(times: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.append(weighted_quantile(times, weights, 0.5), shortest_interval(times, weights, level))
 
-    found, _ = _summaries(posterior, tree, level, both, 3)
+    found = _summaries(posterior, tree, level, both, 3)
     return found[:, 0], found[:, 1:]
 
 
 def transfers_of_draws(posterior: "Posterior", tree: Tree) -> Transfers:
-    """Look for a tree's clades in all draws; the closest ones are kept of all merges, or of none of a large tree."""
-    merges = np.arange(tree.n - 1 if _is_kept(posterior, tree) else 0)
-    return transfers(tree, posterior.children, posterior.weights, merges)
+    """Look for a tree's clades in all draws, or in some of a large posterior."""
+    draws, weights = _draws_for(posterior, tree)
+    return transfers(tree, posterior.children[draws], weights, np.arange(tree.n - 1))
 
 
-def _is_kept(posterior: "Posterior", tree: Tree) -> bool:
-    """Whether the closest clades of all draws are few enough to be kept."""
-    return 4 * (tree.n - 1) * len(posterior) <= _MAX_CLOSEST_BYTES
+def _draws_for(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    return pick_trees(posterior.weights, max(_MIN_DRAWS, int(_MAX_CLOSEST_BYTES / (4 * tree.n))))
 
 
 def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
@@ -63,29 +60,15 @@ def _summaries(
     level: float,
     summary: Callable[[np.ndarray, np.ndarray], np.ndarray],
     width: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """(n-1, width) summary of each clade's times and their weights, and (n-1,) where these are from."""
-    table, weights = posterior.clade_table, posterior.weights
-    found = clades.find(table, tree.clade_keys())
-    total, squares = (np.append(clades.frequencies(table, w), 0.0)[found] for w in (weights, weights**2))
-    enough = enough_draws(total, squares, level)
-    answer = np.full((tree.n - 1, width), np.nan)
-    for k, times in zip(np.flatnonzero(enough), clades.clade_times(table, posterior.times, found[enough]), strict=True):
-        answer[k] = summary(times, weights)
-    basis = np.where(enough, "exact", "none").astype("<U7")
-    rare = np.flatnonzero(~enough)
-    if len(rare) == 0:
-        return answer, basis
-    asked = np.arange(len(posterior))
-    if _is_kept(posterior, tree):
-        closest = posterior.transfers(tree).closest[rare]
-    else:
-        asked, weights = pick_trees(weights, max(_MIN_TREES_ASKED, int(_MAX_CLOSEST_BYTES / (4 * len(rare)))))
-        closest = transfers(tree, posterior.children[asked], weights, rare).closest
-    for k, merge in zip(rare, closest, strict=True):
+) -> np.ndarray:
+    """(n-1, width) summary of the times of each clade and their weights, no less than those of the clades inside."""
+    draws, weights = _draws_for(posterior, tree)
+    times, answer = posterior.times[draws], np.full((tree.n - 1, width), np.nan)
+    for k, merge in enumerate(posterior.transfers(tree).closest):
         close = np.flatnonzero(merge >= 0)
         w = weights[close]
         if enough_draws(w.sum(), np.square(w).sum(), level):
-            answer[k] = summary(posterior.times[asked[close], merge[close]], w)
-            basis[k] = "closest"
-    return answer, basis
+            answer[k] = summary(times[close, merge[close]], w)
+    parents = tree.parents
+    lifted = np.column_stack([raised(parents, column) for column in np.nan_to_num(answer).T])
+    return np.where(np.isnan(answer), np.nan, lifted)

@@ -50,8 +50,7 @@ function clusterWords(v, cluster) {
 function timeWords(v) {
   const time = `Time ${number(tree.time[v])}`;
   if (tree.low(v) === null) return `${time}; too few sampled trees have a group like this for an interval`;
-  const from = tree.closest.has(v) ? " (of the most similar groups)" : "";
-  return `${time}, ${percent(tree.level)} interval ${number(tree.low(v))} to ${number(tree.high(v))}${from}`;
+  return `${time}, ${percent(tree.level)} interval ${number(tree.low(v))} to ${number(tree.high(v))}`;
 }
 
 // The columns that make a cluster, as the table of clusters has them; of other groups, what is high or low in them.

@@ -1,5 +1,7 @@
 """The mean tree against its definition by sets and loops, and what it must always be."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,9 @@ import coaltree as ct
 from coaltree.numerics.weighted import pick_trees
 from coaltree.posterior.trees import mean_tree as module
 from coaltree.posterior.trees.extended_majority import MIN_SUPPORT
+from coaltree.tree.cut import name_rank
 from tests.posteriors import grouped_posterior, leaf_sets, listed, random_posterior, renumbered, stacked, times_of
+from tests.reference import cut as cut_by_sets
 from tests.reference import summaries
 from tests.strategies import any_times, chain, labels, plain_times, random_tree, trees
 
@@ -60,7 +64,7 @@ def test_mean_tree_is_that_of_the_definition(n, n_trees, weighted, zeros):
             continue
         tree = post.mean_tree()
         assert set(leaf_sets(tree)) == set(height)
-        expected = summaries.mean_tree_times(height, drawn, weights, 2)
+        expected = summaries.mean_tree_times(height, drawn, weights)
         np.testing.assert_allclose(tree.times, [expected[clade] for clade in leaf_sets(tree)], rtol=2e-9)
         compared += 1
     assert compared >= 2
@@ -95,26 +99,28 @@ def test_mean_tree_keeps_majority_clades(post):
 @given(posteriors(max_leaves=12, times=ordinary_times))
 def test_mean_tree_times_are_in_order_and_within_those_of_the_trees(post):
     tree = post.mean_tree()
-    if len(post) > 1:  # one tree may have equal times of its own
-        assert (np.diff(tree.times[tree.times > 0]) > 0).all()
+    assert (np.diff(tree.times) >= 0).all()
     counts = post.weights > 0
     assert post.times[counts].min() * (1 - 1e-12) <= tree.times[0]
     assert tree.times[-1] <= post.times[counts].max() * (1 + 2e-9)
+
+
+@pytest.mark.parametrize("columns", [2, 20], ids=["vague", "clear"])
+def test_mean_tree_has_no_time_outside_its_own_interval(columns):
+    X = np.random.default_rng(0).normal(size=(30, columns)) + np.repeat(np.arange(5.0), 6)[:, None]
+    post = ct.fit(X, "spherical", n_samples=100, n_warmup=50, random_state=0, progress=False)
+    tree = post.mean_tree()
+    low, high = post.node_times(tree).T
+    known = np.isfinite(low)
+    assert known.sum() > 15
+    assert np.all((low <= tree.times) & (tree.times <= high) | ~known)
+    assert np.all(low[known] <= high[known])
 
 
 @given(posteriors(max_leaves=12, times=any_times))
 def test_mean_tree_is_valid_whatever_the_times(post):
     tree = post.mean_tree()
     assert ct.Tree(tree.children, tree.times, tree.labels) == tree
-
-
-def test_by_time_or_height_orders_by_height_where_times_leave_it_open():
-    heights, times = np.array([3.0, 1.0, 2.0, 1.5]), np.array([1.0, 1.1, 5.0, 5.2])
-    in_time = np.arange(4)
-    assert module._by_time_or_height(in_time, times, np.full(4, 0.1), heights).tolist() == [1, 0, 3, 2]
-    assert module._by_time_or_height(in_time, times, np.zeros(4), heights).tolist() == [0, 1, 2, 3]
-    assert module._by_time_or_height(in_time, times, np.full(4, 10.0), heights).tolist() == [1, 3, 2, 0]
-    assert module._by_time_or_height(in_time, times, np.full(4, np.nan), heights).tolist() == [1, 3, 2, 0]
 
 
 # Whose names, which order of the rows
@@ -220,7 +226,6 @@ def test_mean_tree_joins_duplicates_at_time_0():
     post = stacked(drawn)
     tree = post.mean_tree()
     np.testing.assert_array_equal(tree.times == 0.0, np.arange(n - 1) < 4)
-    assert (np.diff(tree.times[3:]) > 0).all()
     assert {frozenset({4, 5}), frozenset(range(4))} <= set(leaf_sets(tree)[:4])
 
 
@@ -242,6 +247,35 @@ def test_mean_tree_ignores_trees_without_weight():
 def test_mean_tree_is_made_once_and_has_an_older_name():
     post = random_posterior(0)
     assert post.mean_tree() is post.mean_tree() is post.summary_tree()
+
+
+@pytest.mark.parametrize(("n", "n_trees"), [(9, 12), (20, 150)])
+def test_mean_tree_is_cut_by_mean_log_sizes(n, n_trees):
+    """Heights are D̄ between two sides, rows in none join the cluster with the least D̄; also from a pickle."""
+    joined = 0
+    for seed in range(4):
+        post = random_posterior(seed, n=n, n_trees=n_trees)
+        _, mean, height, margin, _, _ = definition(post)
+        tree = post.mean_tree()
+        sets = leaf_sets(tree)
+        if margin < TOLERANCE:
+            continue
+        np.testing.assert_allclose(tree.heights, [height[clade] for clade in sets], atol=1e-9)
+        again = pickle.loads(pickle.dumps(tree))
+        assert again == tree
+        rank = name_rank(tree.labels).tolist()
+        for k in range(1, n + 1):
+            cut, named = tree.cut(k), tree.cut(k, outliers=True)
+            clusters = {frozenset(np.flatnonzero(named == c).tolist()) for c in range(k)}
+            expected = cut_by_sets.joined(clusters, lambda i, j, mean=mean: mean[min(i, j), max(i, j)], rank)
+            assert {frozenset(np.flatnonzero(cut == c).tolist()) for c in range(k)} == expected
+            joined += int((named < 0).sum())
+            np.testing.assert_array_equal(post.cut(k), cut)
+            np.testing.assert_array_equal(post.cut(k, outliers=True), named)
+            np.testing.assert_array_equal(again.cut(k), cut)
+            if n < 10:
+                assert clusters == cut_by_sets.best_cuts(tree.children.tolist(), tree.heights.tolist(), rank)[k - 1]
+    assert joined > 0
 
 
 def test_mean_tree_of_a_chain_of_thousands_of_leaves():
