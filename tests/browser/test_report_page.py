@@ -17,8 +17,6 @@ from coaltree.report.summary_cards import cluster_cards, opening_number
 from coaltree.report.text import percent
 from tests.browser.chromium import Page
 from tests.browser.posteriors import chain_posterior, leaf_names
-from tests.posteriors import side_branch_posterior
-from tests.strategies import random_tree
 
 N = 60
 HOSTILE = (
@@ -109,15 +107,6 @@ def test_page_opens_without_complaint_and_fits_its_window(opened, report, width,
     assert (max(red, green, blue) < 60) == dark
 
 
-def test_page_cards_and_findings_break_long_arguments(opened, report):
-    page = opened(report)
-    for selector in (".card span", ".finding p"):
-        text = f"document.querySelector('{selector}')"
-        page.evaluate(f"{text}.textContent = 'Try covariance=' + '\\'squared_exponential\\''.repeat(9)")
-        inside = f"{text}.parentElement.scrollWidth <= {text}.parentElement.clientWidth"
-        assert page.evaluate(inside), selector
-
-
 def test_requests_and_errors_of_a_page_are_seen(windows, folder):
     path = folder / "leaky.html"
     path.write_text("<!doctype html><img src='http://localhost:1/x.png'><script>undefinedName</script>", "utf-8")
@@ -127,42 +116,44 @@ def test_requests_and_errors_of_a_page_are_seen(windows, folder):
     page.close()
 
 
-@pytest.mark.parametrize(("n", "k"), [(2, None), (3, None), (12, None), (12, 1), (12, 12)])
-def test_page_of_a_small_tree_opens(opened, folder, n, k):
-    page = opened(write_report(chain_posterior(n, 3, 20), folder / f"small{n}-{k}.html", n_clusters=k))
-    assert sum(group_sizes(page)) == n
+def equal_rows():
+    children = [[0, 1], [4, 2], [5, 3]]
+    return ct.Posterior(np.tile(children, (5, 1, 1)), np.zeros((5, 3)), X=np.ones((4, 2)), chain=np.zeros(5, int))
+
+
+def particles():
+    post = chain_posterior(20, 3, 30)
+    return ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
+
+
+def full_covariance():
+    rng = np.random.default_rng(0)
+    return chain_posterior(30, 5, 40, Phi=np.array([np.cov(rng.normal(size=(5, 30))) for _ in range(40)]))
+
+
+@pytest.mark.parametrize(
+    ("make", "k", "said"),
+    [
+        (lambda: chain_posterior(2, 3, 20), None, ""),
+        (lambda: chain_posterior(3, 3, 20), None, ""),
+        (lambda: chain_posterior(12, 3, 20), 1, ""),
+        (lambda: chain_posterior(12, 3, 20), 12, ""),
+        (equal_rows, None, ""),
+        (particles, None, "Log evidence -12.5"),
+        (full_covariance, None, "Strongest:"),
+    ],
+    ids=["2 leaves", "3 leaves", "one cluster", "one leaf each", "equal rows", "particles", "full covariance"],
+)
+def test_pages_of_all_kinds_open_and_are_walked(opened, folder, request, make, k, said):
+    post = make()
+    page = opened(write_report(post, folder / f"{request.node.callspec.id}.html", n_clusters=k))
+    assert sum(group_sizes(page)) == post.n
+    assert said in " ".join(page.text("main").split())
+    assert page.evaluate("document.getElementById('heat').hidden") == (post.X is None)
     page.evaluate("document.getElementById('plot').focus()")
-    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "Enter", "ArrowLeft", "Escape"):
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "Enter", "+", "ArrowLeft", "Escape"):
         page.key(key)
         page.settle()
-
-
-def test_page_of_equal_rows_opens(opened, folder):
-    children = [[0, 1], [4, 2], [5, 3]]
-    post = ct.Posterior(np.tile(children, (5, 1, 1)), np.zeros((5, 3)), X=np.ones((4, 2)), chain=np.zeros(5, int))
-    page = opened(write_report(post, folder / "equal.html"))
-    assert sum(group_sizes(page)) == 4
-    page.click("#zoom-in")
-    page.settle()
-
-
-def test_page_of_particles_without_data_opens(opened, folder):
-    post = chain_posterior(20, 3, 30)
-    particles = ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
-    page = opened(write_report(particles, folder / "particles.html"))
-    assert page.evaluate("document.getElementById('heat').hidden")
-    assert "Effective sample size" in page.text("#trust")
-    assert "Log evidence -12.5" in " ".join(page.text("#trust").split())
-
-
-def test_page_shows_a_learnt_matrix(opened, folder):
-    rng = np.random.default_rng(0)
-    draws = np.array([np.cov(rng.normal(size=(5, 30))) for _ in range(40)])
-    page = opened(write_report(chain_posterior(30, 5, 40, Phi=draws), folder / "matrix.html"))
-    left, top, width, height = page.box("#correlation")
-    page.move(left + 0.1 * width, top + 0.1 * height)
-    page.wait("document.getElementById('correlation-status').textContent.includes(':')")
-    assert "0 and 0: 1" in page.text("#correlation-status")
 
 
 # The cut
@@ -180,10 +171,7 @@ def test_slider_changes_the_clusters(page, posterior):
     assert page.evaluate(colours) != before
     assert page.evaluate("document.getElementById('cut-number').value") == "7"
     assert page.text("#sizes").startswith(f"{max(sizes_of(posterior, 7))} leaves in the largest")
-
-
-def test_number_of_clusters_can_be_typed_as_far_as_it_is_offered(page, posterior):
-    for typed, shown in (("9", 9), ("37", 12)):
+    for typed, shown in (("9", 9), ("37", 12)):  # as far as it is offered
         page.click("#cut-number")
         page.evaluate("document.getElementById('cut-number').select()")
         page.type(typed)
@@ -248,44 +236,11 @@ def test_clusters_are_saved_as_they_are_named(page, posterior):
     assert [row.split(",")[3] for row in rows] == ["yes" if side else "" for side in answer.side_branch]
 
 
-def test_side_branches_are_marked_where_there_are_any(opened, folder):
-    page = opened(write_report(side_branch_posterior(), folder / "side.html", n_clusters=2))
-    dashed = "[...document.querySelectorAll('#drawing .branch.side')].map(p => p.getAttribute('class'))"
-    legend = "getComputedStyle(document.getElementById('side-legend')).display !== 'none'"
-    assert page.evaluate(dashed) == ["branch c1 side"]
-    assert page.evaluate("getComputedStyle(document.querySelector('#drawing .branch.side')).strokeDasharray") != "none"
-    assert page.evaluate(legend)
-    said = page.evaluate("[...document.querySelectorAll('#groups .beside')].map(cell => cell.textContent)")
-    assert said == ["", "1 in a side branch"]
-    page.click("#search")
-    page.type("9")
-    page.key("Enter")
-    page.wait("!document.getElementById('tip').hidden")
-    assert "Side branch of cluster 2 (probability 100" in page.text("#tip")
-    assert saved(page, "#save-clusters").splitlines()[-1] == "9,2,1,yes"
-    page.evaluate("document.getElementById('cut').focus()")
-    page.key("ArrowLeft")
-    wait_for_clusters(page, 1)
-    assert page.evaluate(dashed) == []
-    assert not page.evaluate(legend)
-
-
 def test_tree_is_saved_as_newick(page, posterior):
     tree = ct.Tree.from_newick(saved(page, "#save-tree"), labels=posterior.labels)
     best = posterior.mean_tree()
     assert {frozenset(clade) for clade in tree.clades()} == {frozenset(clade) for clade in best.clades()}
     np.testing.assert_allclose(tree.times, best.times, rtol=1e-12)
-    for k in range(1, 31):  # merges that are hardly apart in time are in order all the same
-        np.testing.assert_array_equal(tree.cut(k), best.cut(k))
-
-
-def test_policy_allows_saving_a_file(page):
-    page.call("Page.setDownloadBehavior", behavior="deny")
-    page.click("#save-tree")
-    page.click("#save-clusters")
-    page.settle()
-    assert page.complaints() == []
-    assert page.requests() == []
 
 
 # Pointing and walking
@@ -316,19 +271,6 @@ def test_hover_shows_support_and_interval(page, posterior):
             assert float(interval[1]) <= float(interval[2])
 
 
-def test_pointer_leaves_nothing_behind(page):
-    left, top, width, height = page.box("#drawing")
-    places = [(across, down) for across in (0.5, 0.3, 0.7) for down in np.linspace(0.1, 0.9, 33)]
-    for across, down in places:  # until something is met that has a tip
-        page.move(left + across * width, top + down * height)
-        page.settle()
-        if page.evaluate("!document.getElementById('tip').hidden"):
-            break
-    assert page.evaluate("!document.getElementById('tip').hidden")
-    page.move(left + 2, top - 40)
-    page.wait("document.getElementById('tip').hidden")
-
-
 def test_arrow_keys_walk_the_tree(page, posterior):
     tree = tree_of(posterior)
     page.evaluate("document.getElementById('plot').focus()")
@@ -351,35 +293,6 @@ def test_arrow_keys_walk_the_tree(page, posterior):
     page.wait("!document.getElementById('plot').classList.contains('zoomed')")
 
 
-@pytest.mark.parametrize("calm", [False, True])
-def test_view_glides_where_motion_is_welcome(opened, report, calm):
-    page = opened(report, calm=calm)
-    height = "Number(document.querySelector('#drawing .{}')?.getAttribute('height'))"
-    share = f"{height.format('thumb')} / {height.format('track')}"
-    seen = page.evaluate(
-        "new Promise(done => { const seen = []; document.getElementById('zoom-in').click();"
-        f"const look = () => {{ seen.push({share} || 1);"
-        "if (seen.at(-1) < 0.501 || seen.length > 600) done(seen); else requestAnimationFrame(look); };"
-        "requestAnimationFrame(look); })"
-    )
-    assert seen[-1] == pytest.approx(0.5, abs=1e-3)
-    assert any(0.51 < share < 0.99 for share in seen) is not calm
-
-
-def test_keys_open_a_group_and_zoom(page):
-    page.evaluate("document.getElementById('plot').focus()")
-    for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
-        page.key(key)
-        page.settle()
-    assert page.evaluate("document.getElementById('plot').classList.contains('zoomed')")
-    assert page.evaluate("document.querySelectorAll('#drawing .thumb').length") == 1
-    height = "Number(document.querySelector('#drawing .thumb').getAttribute('height'))"
-    before = page.evaluate(height)
-    page.key("+")
-    page.settle()
-    assert page.evaluate(height) < before
-
-
 def test_wheel_scrolls_the_page_and_zooms_only_with_ctrl(page):
     left, top, width, height = page.box("#drawing")
     page.wheel(left + width / 2, top + height / 2, -100, ctrl=True)
@@ -393,31 +306,52 @@ def test_wheel_scrolls_the_page_and_zooms_only_with_ctrl(page):
     assert not page.evaluate("document.getElementById('plot').classList.contains('zoomed')")
 
 
-def test_tab_key_reaches_everything(page):
+def test_options_change_the_picture(page):
+    for option, part, shown in (("intervals", "path.span", 0), ("root-scale", "path.branch", None)):
+        drawn = f"[...document.querySelectorAll('#drawing {part}')].map(path => path.getAttribute('d')).join()"
+        before = page.evaluate(drawn)
+        page.evaluate(f"document.getElementById('{option}').click()")
+        page.settle()
+        assert page.evaluate(drawn) != before
+        assert shown is None or page.evaluate(f"document.querySelectorAll('#drawing {part}').length") == shown
+    ground, heat = (
+        "getComputedStyle(document.body).backgroundColor",
+        "document.getElementById('heat-canvas').toDataURL()",
+    )
+    before = page.evaluate(ground), page.evaluate(heat)
+    page.click("#theme")
+    page.settle()
+    assert page.evaluate(ground) != before[0] and page.evaluate(heat) != before[1]
+
+
+def test_columns_can_be_scaled_and_shown_as_they_are(folder, opened):
+    post = chain_posterior(30, 4, 10)
+    scaled = ct.Posterior(post.children, post.times, X=post.X * [1, 1, 1, 500.0], chain=post.chain)
+    page = opened(write_report(scaled, folder / "scaled.html", n_clusters=4))
+    legend = "document.getElementById('legend').textContent.includes(' sd')"
+    for is_scaled in (True, False, True):
+        assert page.evaluate(legend) is is_scaled
+        page.evaluate("document.getElementById('scaled').click()")
+        page.settle()
+
+
+def test_tab_key_reaches_everything_and_all_has_names_and_headings(page):
     reached = []
     while len(reached) < 40 and "together-plot" not in reached:
         page.key("Tab")
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
     wanted = ["skip", "theme", "cut", "cut-number", "search", "zoom-in", "plot", "save-clusters", "together-plot"]
     assert [name for name in reached if name in wanted] == wanted
-
-
-def test_focusable_elements_have_names(page):
-    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     nameless = [
         node["role"]["value"]
-        for node in nodes
+        for node in page.call("Accessibility.getFullAXTree")["nodes"]
         if any(p["name"] == "focusable" and p["value"]["value"] for p in node.get("properties", []))
         and node["role"]["value"] != "RootWebArea"
         and not node.get("name", {}).get("value")
     ]
     assert nameless == []
-
-
-def test_headings_step_down_one_at_a_time_and_ids_are_unique(page):
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => Number(h.tagName[1]))")
-    assert levels[0] == 1
-    assert levels.count(1) == 1
+    assert levels[0] == levels.count(1) == 1
     assert all(below - above <= 1 for above, below in pairwise(levels))
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
@@ -445,19 +379,6 @@ def test_text_has_contrast(opened, report, dark):
             assert (light + 0.05) / (deep + 0.05) >= 4.5, (ground, text)
 
 
-def test_theme_can_be_switched(page):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    heat = "document.getElementById('heat-canvas').toDataURL().length"
-    before, picture = page.evaluate(ground), page.evaluate(heat)
-    page.click("#theme")
-    page.settle()
-    assert page.evaluate(ground) != before
-    assert page.evaluate(heat) != picture
-    page.click("#theme")
-    page.settle()
-    assert page.evaluate(ground) == before
-
-
 # Finding
 
 
@@ -475,17 +396,10 @@ def test_search_finds_a_leaf(page):
     assert page.text("#tip").startswith("Über 22")
     assert page.evaluate("document.querySelector('#drawing .found').textContent") == "Über 22"
     assert page.evaluate("document.getElementById('matches').hidden")
-
-
-def test_search_that_finds_nothing_says_so(page):
     page.click("#search")
+    page.evaluate("document.getElementById('search').select()")
     page.type("no such leaf")
     page.wait("document.getElementById('matches').textContent.includes('no leaf')")
-    page.key("Enter")
-    assert page.evaluate("document.querySelector('#drawing .found')") is None
-    page.key("Escape")
-    page.wait("document.getElementById('search').value === ''")
-    assert page.evaluate("document.getElementById('matches').hidden")
 
 
 # Data and co-clustering
@@ -546,19 +460,6 @@ def test_coclustering_is_the_posteriors(page, posterior):
             assert said == pytest.approx(together[row_of[a], row_of[b]], abs=0.015)
             checked += 1
     assert checked > 30
-
-
-def test_coclustering_follows_the_cut_and_the_keys(page):
-    assert page.text("#together-level") == "Shown: all trees cut into 4 clusters."
-    page.evaluate("document.getElementById('cut').focus()")
-    page.key("ArrowRight")
-    page.wait("document.getElementById('together-level').textContent === 'Shown: all trees cut into 5 clusters.'")
-    page.evaluate("document.getElementById('together-plot').focus()")
-    page.key("ArrowUp")
-    first = page.text("#together-status")
-    page.key("ArrowRight")
-    assert " and " in first
-    assert page.text("#together-status") != first
 
 
 # Names that look like markup
@@ -642,6 +543,13 @@ def test_long_names_fit_a_phone(opened, folder):
     post = chain_posterior(40, 5, 20, labels=labels, columns=columns, variances=draws)
     page = opened(write_report(post, folder / "long.html", title="T" * 200), width=360, height=740, mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    boxes = "['drawing', 'heat-canvas'].map(id => document.getElementById(id).getBoundingClientRect())"
+    tree, heat = page.evaluate(f"{boxes}.map(box => [box.left, box.right, box.top, box.height])")
+    assert tree[1] <= heat[0] and heat[1] <= 360 and heat[2:] == pytest.approx(tree[2:], abs=1)  # row beside row
+    shown = page.evaluate("[...document.querySelectorAll('#drawing .names text')].map(one => one.textContent)")
+    assert len(set(shown)) == 40 and all("…" in name for name in shown)
+    hints = "[...document.querySelectorAll('.keys')].every(one => getComputedStyle(one).display === 'none')"
+    assert page.evaluate(hints)
 
 
 def test_annotations_are_shown_and_compared_at_every_number_of_clusters(posterior, folder, opened):
@@ -666,123 +574,3 @@ def test_annotations_are_shown_and_compared_at_every_number_of_clusters(posterio
         assert f"purity {found.purity:.2f}" in words
     assert page.evaluate("document.getElementById('annotations-legend').textContent").startswith("kind:kind <0>")
     assert page.evaluate("document.querySelectorAll('#drawing .strip').length") > 4
-
-
-def test_annotations_are_named_above_their_strips(posterior, folder, opened):
-    classes = {"kind": ["x", "y"] * (N // 2), "a name that is far too long": np.linspace(0, 1, N)}
-    for width in (1280, 390):
-        path = folder / f"named{width}.html"
-        page = opened(write_report(posterior, path, n_clusters=4, classes=classes), width=width, mobile=width < 500)
-        left, top, wide, _ = page.box("#drawing")  # scrolls to it
-        found = page.evaluate(
-            "[...document.querySelectorAll('#drawing .strip-name')]"
-            ".map(one => [one.textContent, one.getBoundingClientRect()])"
-            ".map(([text, box]) => [text, box.left, box.right, box.top, box.bottom])"
-        )
-        rows = page.evaluate("document.querySelector('#drawing svg').getBoundingClientRect().top")
-        assert [text for text, *_ in found] == ["kind", "a name that …"]
-        for _, start, end, upper, lower in found:
-            assert left <= start and end <= left + wide and top <= upper and lower <= rows + 4
-
-
-def test_annotations_have_a_line_of_the_legend_each_and_names_that_do_not_touch(posterior, folder, opened):
-    classes = {name: [f"{name} {i % 2}" for i in range(N)] for name in ("species", "sex", "site")}
-    page = opened(
-        write_report(posterior, folder / "strips.html", n_clusters=4, classes=classes), width=390, mobile=True
-    )
-    tops = "[...document.getElementById('annotations-legend').children].map(one => one.getBoundingClientRect().top)"
-    assert len(set(page.evaluate(tops))) == 3
-    starts = page.evaluate(
-        "[...document.querySelectorAll('#drawing .strip-name')].map(one => Number(one.getAttribute('transform')"
-        ".match(/[0-9.]+/)[0]))"
-    )
-    slant, font = np.radians(55), 11
-    assert min(np.diff(starts)) * np.sin(slant) > font
-
-
-def test_dots_of_the_tree_have_the_grades_of_plots(opened, folder):
-    rng = np.random.default_rng(0)
-    trees = [random_tree(30, rng) for _ in range(3)] * 4 + [random_tree(30, rng)] * 10
-    post = ct.Posterior(np.array([one.children for one in trees]), np.array([one.times for one in trees]))
-    tree = tree_of(post)
-    page = opened(write_report(post, folder / "grades.html"))
-    legend = page.evaluate("document.getElementById('legend').textContent")
-    assert "support ≥ 95 %≥ 75 %≥ 50 %" in legend
-    drawn = page.evaluate(
-        "[...document.querySelectorAll('#drawing .dot')].map(one => one.getAttribute('d').split('M').length - 1)"
-    )
-    support = np.asarray(post.clade_support(tree, kind="transfer"))[:-1]
-    assert (support < 0.5).any()
-    assert 0 < sum(drawn) <= (support >= 0.5).sum()  # those on very short branches are left out
-
-
-def test_long_names_that_begin_alike_stay_apart(opened, folder):
-    labels = [f"a sample from the northern laboratory, number {i}" for i in range(30)]
-    page = opened(
-        write_report(chain_posterior(30, 3, 20, labels=labels), folder / "alike.html"), width=390, mobile=True
-    )
-    shown = page.evaluate("[...document.querySelectorAll('#drawing .names text')].map(one => one.textContent)")
-    assert len(set(shown)) == 30 and all("…" in name for name in shown)
-
-
-def test_columns_of_a_large_table_are_not_blurred(opened, folder):
-    post = chain_posterior(2000, 2, 4)
-    X = np.tile([0.0, 1.0], (2000, 1))
-    page = opened(write_report(post, folder / "sharp.html", X=X, n_clusters=2))
-    page.box("#heat-canvas")
-    colours = page.evaluate(
-        "(canvas => [...canvas.getContext('2d').getImageData(0, canvas.height / 2, canvas.width, 1).data])"
-        "(document.getElementById('heat-canvas'))"
-    )
-    assert len(set(map(tuple, np.reshape(colours, (-1, 4)).tolist()))) <= 3  # one pixel may be shared
-
-
-def test_rows_of_tree_and_data_stay_side_by_side_on_a_phone(opened, report):
-    page = opened(report, width=390, height=844, mobile=True)
-    boxes = "['drawing', 'heat-canvas'].map(id => document.getElementById(id).getBoundingClientRect())"
-    tree, heat = page.evaluate(f"{boxes}.map(box => [box.left, box.right, box.top, box.height])")
-    assert tree[1] <= heat[0] and heat[1] <= 390
-    assert heat[2:] == pytest.approx(tree[2:], abs=1)
-
-
-def test_time_intervals_are_shown_and_explained(page):
-    assert page.evaluate("document.querySelectorAll('#drawing path.span').length") == 1
-    assert "90\xa0% interval of the time" in page.evaluate("document.getElementById('legend').textContent")
-    page.evaluate("document.getElementById('intervals').click()")
-    page.settle()
-    assert page.evaluate("document.querySelectorAll('#drawing path.span').length") == 0
-
-
-def test_columns_can_be_scaled_and_shown_as_they_are(posterior, folder, opened):
-    X = posterior.X * np.array([1, 1, 1, 1, 1, 1, 1, 500.0])
-    page = opened(write_report(posterior, folder / "scaled.html", X=X, n_clusters=4))
-    legend = "document.getElementById('legend').textContent"
-    assert " sd" in page.evaluate(legend)
-    assert page.evaluate("document.getElementById('scaled').checked")
-    page.evaluate("document.getElementById('scaled').click()")
-    page.settle()
-    assert " sd" not in page.evaluate(legend)
-    page.evaluate("document.getElementById('scaled').click()")
-    page.settle()
-    assert " sd" in page.evaluate(legend)
-
-
-def test_phone_shows_everything_but_keyboard_hints(opened, report):
-    page = opened(report, width=390, height=800, mobile=True)
-    assert page.evaluate("getComputedStyle(document.querySelector('#groups td.members')).display") != "none"
-    assert page.evaluate("getComputedStyle(document.querySelector('#groups td.marks')).display") != "none"
-    hints = "[...document.querySelectorAll('.keys')].every(one => getComputedStyle(one).display === 'none')"
-    assert page.evaluate(hints)
-    assert "pinch to" in page.evaluate("document.querySelector('.touch').textContent")
-    links = "[...document.querySelectorAll('nav a')].every(one => one.getBoundingClientRect().right <= innerWidth)"
-    assert page.evaluate(links)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_tree_has_no_empty_band_above(page):
-    assert page.evaluate("Number(document.querySelector('#drawing svg').getAttribute('y'))") < 12
-
-
-def test_dark_theme_has_no_words_about_dark_colours(opened, report):
-    page = opened(report, dark=True)
-    assert "dark blocks" not in page.evaluate("document.body.textContent")
