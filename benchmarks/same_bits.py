@@ -360,7 +360,6 @@ QUESTIONS = {
     "check": lambda post: [_some(one, "p_value", "z", "draws", "replicates") for one in post.check(n_trees=5)],
     "place": _place,
     "place, missing": lambda post: post.place(_with_missing(_columns_of(post))).log_density,
-    "extend": lambda post: post.extend(_columns_of(post)[:2], n_iterations=2, n_trees=3, random_state=5),
     "thin": lambda post: post.thin(3),
     "slice": lambda post: post[2:5],
     "save and load": _saved,

@@ -142,36 +142,19 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             self.labels_ = np.array(in_given_places(self.posterior_, answer.labels, -1))
             self.membership_ = np.array(in_given_places(self.posterior_, answer.membership, nowhere))
 
-    def predict(self, X: ArrayLike, *, outliers: bool = False) -> np.ndarray:
-        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out.
-
-        Rows that are less likely than all but 1 % of rows like those fitted (`is_typical`) are warned of; with
-        `outliers` they are labelled -1 instead.
-        """
-        check_is_fitted(self)
-        if outliers:
-            self.posterior_.require_one_likelihood("predict(outliers=True)")
-        placed, probability = self._place_in_clusters(X)
-        labels = probability.argmax(axis=1)
-        if outliers:
-            return np.where(placed.is_typical, labels, -1)
-        if not placed.is_typical.all():
-            advice = "their clusters mean little; predict(X, outliers=True) labels them -1."
-            warnings.warn(f"{placed.unlike_in_words()}; {advice}", CoaltreeWarning, stacklevel=2)
-        return labels
-
-    def is_typical(self, X: ArrayLike) -> np.ndarray:
-        """Return (m,) whether each new row is like those fitted; see `Posterior.place`."""
-        check_is_fitted(self)
-        self.posterior_.require_one_likelihood("is_typical")
-        return self._place(X).is_typical
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out."""
+        return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return (m, k) the probability of each cluster, in the order of `membership_`.
 
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
-        return self._place_in_clusters(X)[1]
+        check_is_fitted(self)
+        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
+        assert placed.class_probability is not None
+        return placed.class_probability
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) log densities of new rows given those fitted; without noise a fitted row has an infinite one."""
@@ -187,12 +170,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         values = validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
-
-    def _place_in_clusters(self, X: ArrayLike) -> tuple[Placement, np.ndarray]:
-        check_is_fitted(self)
-        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
-        assert placed.class_probability is not None
-        return placed, placed.class_probability
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

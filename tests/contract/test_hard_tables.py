@@ -173,10 +173,6 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     placed = post.place(new)
     np.testing.assert_array_equal(again.place(new).log_density, placed.log_density)
     assert np.isfinite(placed.log_density).all()
-    longer = again.extend(new, n_trees=4, n_iterations=2, random_state=0)
-    assert longer.X.shape == (45, 6) and longer.fitted.shape == (45, 5)
-    np.testing.assert_array_equal(longer.fitted[:40], post.fitted)
-    assert longer.imputed.shape[1] == 4
     model = ct.CoalescentClustering(2, covariance="diagonal", n_samples=8, n_warmup=8, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)

@@ -87,8 +87,6 @@ def test_replicates_are_leaves_named_after_their_groups():
     assert post.X.shape == (30, 3) and post.groups.tolist() == groups.tolist()
     assert post.tail_scale.shape == (12, 30) and len(post.row_labels) == 30
     assert np.isfinite(post.place(X[:4]).log_density).all()
-    longer = post.extend(X[:2] + 0.5, n_iterations=2, n_trees=3, random_state=0)
-    assert longer.n == 12 and longer.tail_scale.shape == (3, 32)
 
 
 def test_noise_level_is_recovered_from_replicates():
@@ -120,7 +118,6 @@ def test_noise_reaches_every_part(noise, covariance, tmp_path):
     assert len(ct.concat([post, again])) == 24
     ct.fit(X, covariance, noise=noise, start=post, **short)
     assert "learnt" in describe_noise(post) or post.noise.level == 0.2
-    assert post.extend(new, n_iterations=2, n_trees=3, random_state=0).n == 17
 
 
 @pytest.mark.parametrize("n_samples", [pytest.param(400, marks=pytest.mark.slow), 100])
@@ -173,15 +170,6 @@ def test_noise_level_of_a_start_is_raised_to_the_floor():
     assert post.theta["noise_level"].min() > rounding_share(X) * (1 - 1e-9) > 1e-4
 
 
-def test_noise_floor_is_kept_by_extend():
-    X = np.round(3.0 * data(20, 2))
-    settings = QUICK | {"noise": Noise(), "n_samples": 3}
-    post = ct.fit(X, "diagonal", **settings)  # which spreads equal values
-    assert post.fitted is not None
-    longer = post.extend(np.round(3.0 * data(3, 2, seed=1)) + 30.0, n_iterations=3, random_state=0)
-    assert longer.theta["noise_level"].min() > rounding_share(longer.X) * (1 - 1e-9) > 1e-4
-
-
 @pytest.mark.parametrize("family", [ct.Spherical, ct.Scaled])
 def test_amplitude_may_have_an_improper_prior_with_learnt_noise(family):
     covariance = family(priors={"amplitude": ct.InverseGamma(0, 0)})
@@ -207,9 +195,7 @@ def test_errors_may_be_in_any_unit():
 
     def placed(unit):
         post = ct.fit(X, "scaled", noise="learn", errors=unit * errors, **(QUICK | {"n_samples": 2, "n_warmup": 0}))
-        longer = post.extend(new, n_iterations=1, random_state=0)
-        typical = np.exp(np.mean(np.log(longer.errors[16:])))
-        levels = np.concatenate([post.theta["noise_level"], longer.theta["noise_level"]]) * typical**2
+        levels = post.theta["noise_level"] * np.exp(np.mean(np.log(post.errors))) ** 2
         return np.concatenate([levels, post.place(new).log_density])
 
     np.testing.assert_allclose(placed(1e3), placed(1.0), rtol=1e-6)

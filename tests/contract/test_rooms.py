@@ -38,7 +38,6 @@ ROOMS = [
 DOORS = {
     ("tree.tree", "model"),  # tree.log_prior(), tree.log_likelihood() and the type of its covariance
     ("tree.rooted", "plotting"),  # tree.plot(), post.consensus().plot()
-    ("posterior.posterior", "inference"),  # post.extend()
 }
 BY_NAME = {"", "samplers"}  # the files whose tables of public names are loaded on first use
 UNSEEN = {"import_module", "__import__", "modules", "exec", "eval"}

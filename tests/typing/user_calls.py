@@ -66,7 +66,6 @@ assert_type(ct.load("posterior.npz"), ct.Posterior)
 placed = post.place(frame, classes=post.cut(3), n_trees=50, random_state=None)
 assert_type(placed.log_density, np.ndarray)
 assert_type(placed.nearest_clades(0), list[tuple[float, tuple[str, ...]]])
-assert_type(post.extend(X, n_iterations=5, sampler="regraft"), ct.Posterior)
 comparison = ct.compare({"spherical": post, "full": ct.fit(X, "full")}, X)
 assert_type(comparison.difference, np.ndarray)
 
@@ -101,7 +100,6 @@ ct.fit(X, random_state="0")  # pyright: ignore[reportArgumentType]
 ct.fit(X, sampler=ct.Spherical())  # pyright: ignore[reportArgumentType]
 ct.fit(X, ct.Regraft())  # pyright: ignore[reportArgumentType]
 post.place(X, trees=50)  # pyright: ignore[reportCallIssue]
-post.extend(X, n_iterations="5")  # pyright: ignore[reportArgumentType]
 post.support(3)  # pyright: ignore[reportArgumentType]
 post.times = X  # pyright: ignore[reportAttributeAccessIssue]
 post.n_leaves  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018

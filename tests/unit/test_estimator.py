@@ -102,10 +102,6 @@ def test_estimator_of_resampled_columns_predicts_and_does_not_score():
     assert np.mean(model.predict(X) == model.labels_) > 0.9
     with pytest.raises(ct.InputError, match="score_samples needs one likelihood"):
         model.score(X)
-    with pytest.raises(ct.InputError, match=r"predict\(outliers=True\) needs one likelihood"):
-        model.predict(X, outliers=True)
-    with pytest.raises(ct.InputError, match="is_typical needs one likelihood"):
-        model.is_typical(X)
 
 
 def test_estimator_warmup_of_a_fixed_number_of_samples(monkeypatch):
@@ -169,17 +165,6 @@ def test_predict_puts_new_rows_into_their_group(fitted):
     np.testing.assert_allclose(probability.sum(axis=1), 1.0)
     np.testing.assert_array_equal(probability.argmax(axis=1), of)
     assert (model.predict_proba([[12.0, 6.0, 0.0]]) < 0.999).all()  # between two groups it is not sure
-
-
-def test_predict_warns_of_rows_unlike_the_fitted_ones_or_labels_them(fitted):
-    model, _, _ = fitted
-    new, of = groups(6, seed=5)
-    new[2, 1] = 1e6
-    np.testing.assert_array_equal(model.is_typical(new), np.arange(6) != 2)
-    np.testing.assert_array_equal(model.predict(new, outliers=True), np.where(np.arange(6) == 2, -1, of))
-    with pytest.warns(ct.CoaltreeWarning, match=r"1 of 6 new rows is unlike the fitted ones .*: 2; .* outliers=True"):
-        labels = model.predict(new)
-    assert (labels >= 0).all()
 
 
 def test_estimator_with_missing_entries_of_fitted_and_new_rows():

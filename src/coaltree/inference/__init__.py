@@ -1,1 +1,1 @@
-"""The verbs: `fit`, `sample_trees`, `extend`, `compare`; and the chains and checkpoints behind them."""
+"""The verbs: `fit`, `sample_trees`, `compare`; and the chains and checkpoints behind them."""

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     import pandas
 
     from ..model.covariance import Covariance
-    from ..samplers.base import SamplerLike
     from .diagnostics.agreement import ChainAgreement
     from .diagnostics.model_checks import ModelCheck
 
@@ -617,28 +616,6 @@ class Posterior:
         same, and `log_density` is NaN, since weighted columns have no density that rows could be compared by.
         """
         return place(self, X_new, classes, n_trees, n_clades, random_state)
-
-    def extend(
-        self,
-        X_new: ArrayLike,
-        *,
-        n_iterations: int = 10,
-        n_trees: int | None = None,
-        sampler: "SamplerLike | None" = None,
-        random_state: RandomState = None,
-    ) -> "Posterior":
-        """Add new rows to the trees, run a few sweeps, and return the posterior of all rows.
-
-        Parameters
-        ----------
-        X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
-        n_iterations : iterations (a sweep, and an update of what else was learnt) of each tree after grafting.
-        n_trees : how many trees to extend, evenly spread by weight; all of them by default.
-        sampler : what sweeps; ``Regraft()`` by default.
-        """
-        from ..inference.extend import extend
-
-        return extend(self, X_new, n_iterations, n_trees, sampler, random_state)
 
     # For other programs
 

@@ -30,8 +30,6 @@ def test_sample_trees_takes_the_columns_own_variances():
         post = ct.sample_trees(np.column_stack([X, np.ones(20)]), "scaled", **FEW)
     same = ct.sample_trees(X, np.diag(X.var(axis=0, ddof=1)), **FEW)
     np.testing.assert_allclose(post.times, same.times, rtol=1e-8)
-    longer = post.extend(np.column_stack([X[:2] + 0.1, np.ones(2)]), n_iterations=1, random_state=0)
-    assert longer.n == 22 and not longer.theta
 
 
 @pytest.mark.parametrize(

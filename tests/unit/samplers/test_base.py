@@ -43,8 +43,6 @@ def test_sampler_of_run_and_step_is_enough_for_every_verb(data):
     assert len(post) == 200 and post.n == exact.n
     fitted = ct.fit(data, "diagonal", sampler, n_samples=5, n_warmup=2, n_chains=2, random_state=0, progress=False)
     assert len(fitted) == 10 and fitted.info["mean_ess"] > 0
-    more = fitted.extend(data[:1] + 0.5, n_iterations=2, sampler=sampler, random_state=0)
-    assert more.n == 7
 
 
 def test_sampler_defaults(data):

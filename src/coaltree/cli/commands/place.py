@@ -1,14 +1,12 @@
 """``coaltree place``: where new rows would join the trees of a posterior."""
 
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..._runtime.formatting import escaped
-from ...errors import CoaltreeWarning
 from .. import options
 from ..shell import commands, debug_option, echo
 
@@ -24,7 +22,6 @@ MAX_NAMED_LEAVES = 5  # of a clade
 @options.file_option("Output CSV file. [default: print to the terminal]")
 @options.clusters_option()
 @options.table_options
-@click.option("--outliers", is_flag=True, help="Give rows that are unlike the fitted ones the cluster -1.")
 @click.option("--trees", type=click.IntRange(min=1), default=200, help="Number of sampled trees to use.")
 @options.force_option
 @debug_option
@@ -34,7 +31,6 @@ def place(
     out: Path | None,
     clusters: int | None,
     table_options: Any,
-    outliers: bool,
     trees: int,
     force: bool,
 ) -> None:
@@ -46,8 +42,6 @@ def place(
     \b
     The result is a CSV table with one line per new row:
       log_density          log predictive density of the row, given the fitted ones (empty with --resample columns)
-      typicality           how probably a row like the fitted ones is no likelier than this one; below 0.01
-                           the row is unlike them, and a warning says so (empty with --resample columns)
       cluster              its most probable cluster, numbered as in clusters.csv
       probability          probability of that cluster
       time_low, time_high  90 % interval of the time at which it joins
@@ -57,7 +51,7 @@ def place(
     \b
     Examples:
       coaltree place wines new.csv
-      coaltree place wines new.csv --clusters 3 --outliers -o placed.csv
+      coaltree place wines new.csv --clusters 3 -o placed.csv
     """
     from ...posterior.io.archive import load
     from ..outputs import write_csv
@@ -65,18 +59,10 @@ def place(
     if out is not None:
         options.output_file(out, force, inputs=[posterior, rows])
     post = load(posterior)
-    if outliers:
-        post.require_one_likelihood("--outliers", "fit without --resample for it")
     table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     placed = post.place(table, classes=labels, n_trees=trees)
-    columns = _columns(placed, outliers)
-    if post.is_resampled:
-        unknown = "columns were resampled, so that new rows unlike the fitted ones are not told from others"
-        warnings.warn(f"{unknown}; place them in a fit without --resample.", CoaltreeWarning, stacklevel=1)
-    if not placed.is_typical.all():
-        advice = "Their cluster is -1." if outliers else "Their clusters mean little; with --outliers it is -1."
-        warnings.warn(f"{placed.unlike_in_words()}. {advice}", CoaltreeWarning, stacklevel=1)
+    columns = _columns(placed)
     if out is None:
         if sys.stdout.isatty():
             columns |= {name: [escaped(str(cell)) for cell in columns[name]] for name in ("row", "clade")}
@@ -86,16 +72,14 @@ def place(
         echo(out)
 
 
-def _columns(placed: "Placement", outliers: bool) -> dict[str, Any]:
-    import numpy as np
+def _columns(placed: "Placement") -> dict[str, Any]:
 
     probability: Any = placed.class_probability
     best = probability.argmax(axis=1) + 1
     clades = [placed.nearest_clades(i, 1)[0] for i in range(len(placed.labels))]
     numbers = {
         "log_density": placed.log_density,
-        "typicality": placed.typicality,
-        "cluster": np.where(placed.is_typical, best, -1) if outliers else best,
+        "cluster": best,
         "probability": probability.max(axis=1),
         "time_low": placed.time_interval(0.9)[:, 0],
         "time_high": placed.time_interval(0.9)[:, 1],

@@ -73,6 +73,5 @@ def use_everything(folder: Path) -> None:
         post.loo()
         post.support([0, 1])
         post.place(X[:2] + 0.1)
-        post.extend(X[:2] + 0.1, n_iterations=1, random_state=0)
     fit(few, groups=[i // 2 for i in range(N_ROWS)], **short)
     fit(many, n_samples=2, n_warmup=1, n_chains=1, random_state=0, progress=False)

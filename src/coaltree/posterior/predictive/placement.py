@@ -10,12 +10,11 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._runtime.formatting import percent, some
+from ..._runtime.formatting import some
 from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
@@ -32,7 +31,6 @@ from ...samplers.regraft.placement import locate
 from ..io.pandas_output import in_order_of
 from ..trees.clades import leaves_under
 from .row_densities import covariance_of, leaf_messages, rows_of
-from .typicality import MIN_TYPICALITY, typicality
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -61,7 +59,6 @@ class Placement:
     times: np.ndarray  # (m, s) the drawn time
     classes: np.ndarray | None  # (k,) and how likely a row's nearest leaves are of each
     class_probability: np.ndarray | None  # (m, k)
-    _observed: np.ndarray = field(repr=False)  # (m, columns in the model) of bool
     _clades: list[Clades] = field(repr=False)
     _posterior: "Posterior" = field(repr=False)
 
@@ -73,33 +70,6 @@ class Placement:
         rows = f"{len(self)} row{'s' * (len(self) != 1)}"
         density = "" if np.isnan(self.log_density).any() else f": log density {density}"
         return f"<Placement of {rows} on {len(self.trees)} trees{density}>"
-
-    @cached_property
-    def typicality(self) -> np.ndarray:
-        """(m,) how probably a row like those fitted is as unlikely as the new row, or less likely; NaN where unknown.
-
-        Its log density is compared with leave-one-out densities of the fitted rows in the same columns, of at most 400
-        rows, which takes a while the first time. It is unknown of a row without values, beside fewer than ten rows, and
-        where columns were resampled.
-        """
-        return typicality(self._posterior, self.log_density, self._observed)
-
-    @property
-    def is_typical(self) -> np.ndarray:
-        """(m,) whether each row is like those fitted: False where it is less likely than all but 1 % of such rows.
-
-        True where its typicality is unknown.
-        """
-        return ~(self.typicality < MIN_TYPICALITY)
-
-    def unlike_in_words(self, most: int = 5) -> str:
-        """Such as "2 of 9 new rows are unlike the fitted ones (less likely than all but 1 % of such rows): a, b"."""
-        unlike = [self.labels[i] for i in np.flatnonzero(~self.is_typical)]
-        are, new = "is" if len(unlike) == 1 else "are", f"{len(self):,} new row{'s' * (len(self) != 1)}"
-        limit = f"less likely than all but {percent(MIN_TYPICALITY)} of such rows"
-        return (
-            f"{len(unlike):,} of {new} {are} unlike the fitted ones ({limit}){': ' * bool(unlike)}{some(unlike, most)}"
-        )
 
     def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""
@@ -166,8 +136,7 @@ def place(
     rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
     by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
     clades = [(shares[:n_clades], where[:n_clades]) for shares, where in (by_row.get(i, ((), [])) for i in range(m))]
-    observed = ~np.isnan(table.values)
-    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, observed, clades, posterior)
+    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, clades, posterior)
 
 
 def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:

@@ -65,36 +65,3 @@ def test_place_among_leaves_with_several_rows(grouped, repeats, tmp_path, capsys
     assert [line["clade"] for line in lines] == ["no. 0", "no. 0"]
     post = ct.load(grouped / "posterior.npz")
     assert {int(line["cluster"]) for line in lines} == {post.cut(2)[0] + 1}
-
-
-def test_place_warns_of_rows_unlike_the_fitted_ones(folder, tmp_path, capsys):
-    rows = tmp_path / "new.csv"
-    rows.write_text("name,a,b,c\nnear,0.1,0.2,0.3\nabsurd,0.1,99999,0.3\n")
-    said = {}
-    for option in ([], ["--outliers"]):
-        assert main(["place", str(folder), str(rows), "--clusters", "2", *option]) == 0
-        out, err = capsys.readouterr()
-        near, absurd = csv.DictReader(out.splitlines())
-        assert float(near["typicality"]) > 0.05 > 0.01 > float(absurd["typicality"])
-        assert int(near["cluster"]) in (1, 2)
-        assert "1 of 2 new rows is unlike the fitted ones (less likely than all but 1 % of such rows): absurd." in err
-        said[bool(option)] = int(absurd["cluster"])
-    assert said[True] == -1
-    assert said[False] in (1, 2)
-    rows.write_text("name,a,b,c\nnear,0.1,0.2,0.3\n")
-    assert main(["place", str(folder), str(rows), "--clusters", "2"]) == 0
-    assert "warning" not in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-def test_place_says_that_resampled_columns_tell_no_row_unlike_the_fitted_ones(tmp_path, capsys, only_line):
-    X = np.random.default_rng(0).standard_normal((12, 4))
-    ct.fit(X, "scaled", resample="columns", n_resamples=2, n_samples=2, n_warmup=2).save(tmp_path / "trees.npz")
-    np.save(tmp_path / "new.npy", X[:1] + 1e4)
-    how = ["place", str(tmp_path / "trees.npz"), str(tmp_path / "new.npy"), "--clusters", "2"]
-    assert main(how) == 0
-    out, err = capsys.readouterr()
-    assert next(csv.DictReader(out.splitlines()))["typicality"] == ""
-    assert "new rows unlike the fitted ones are not told from others; place them in a fit without --resample" in err
-    assert main([*how, "--outliers"]) == 2
-    assert "--outliers needs one likelihood" in only_line()

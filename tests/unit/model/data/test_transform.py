@@ -138,13 +138,6 @@ def test_fit_keeps_a_preprocessor_and_undoes_it(frame, tmp_path):
         post.place(-frame.iloc[:2])
 
 
-def test_extend_transforms_new_rows(frame):
-    post = ct.fit(frame.iloc[:12], transform=ct.Preprocessor(log=True, center="columns"), **SHORT)
-    more = post.extend(frame.iloc[12:], n_trees=4, n_iterations=1, random_state=0)
-    assert more.n == 16
-    np.testing.assert_allclose(more.given_values(), frame, rtol=1e-12)
-
-
 def test_fit_takes_a_transformer(frame, tmp_path):
     X = frame.fillna(1.0)
     scaler = StandardScaler()

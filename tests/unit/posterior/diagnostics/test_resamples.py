@@ -85,7 +85,6 @@ def test_questions_that_would_mix_likelihoods_are_refused(post):
         "check()": post.check,
         "loo()": post.loo,
         "map_tree()": post.map_tree,
-        "extend()": lambda: post.extend(data(2, 6)),
         "compare() of 'a'": lambda: ct.compare({"a": post}),
         "start=": lambda: quick_fit(data(10, 6), "spherical", start=post),
     }

@@ -62,8 +62,6 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     assert list(post[:4].cut(2).index) == numbers
     assert list(ct.concat([post, post]).cut(2).index) == numbers
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
-    longer = post.extend(frame_of([11, 12]) + 0.5, n_iterations=1, random_state=0)
-    assert list(longer.cut(2).index) == [*numbers, 11, 12]
 
 
 def test_remember_index_is_called_by_every_verb():

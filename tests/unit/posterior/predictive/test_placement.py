@@ -170,17 +170,13 @@ def test_place_puts_a_fitted_row_on_its_own_leaf():
     assert np.all(placed.times[:, 0] < 1e-6)
 
 
-def test_place_and_extend_beside_duplicates():
+def test_place_beside_duplicates():
     X, _ = simulated(8, PHI, 4)
     X = np.vstack([X, X[2], X[2], X[5]])
     with pytest.warns(CoaltreeWarning, match="duplicate row"):
         post = ct.sample_trees(X, PHI, n_samples=10, random_state=0, progress=False)
     placed = post.place(X[2:4] + 0.1)
     assert np.isfinite(placed.log_density).all()
-    with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        longer = post.extend(np.vstack([X[2], X[0] + 0.5]), n_iterations=2, random_state=0)
-    assert longer.n == 13
-    assert all(tree.cophenetic([[2, 11]])[0] == 0.0 for tree in longer.trees)
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 2), (2, 6), (9, 9), (12, 33), (40, 5)])
@@ -239,8 +235,6 @@ def test_place_refuses_rows_in_another_unit():
     assert np.isfinite(post.place(X[:1] + 1e100).log_density).all()
     with pytest.raises(InputError, match="row '1' lies too far"):
         post.place(np.vstack([X[:1], X[:1] + 1e160]))
-    with pytest.raises(InputError, match="too large"):
-        post.extend(X[:1] + 1e13)
 
 
 def test_place_gives_classes_and_intervals():
@@ -282,9 +276,6 @@ def test_place_matches_frames_by_name():
         post.place(new.assign(z=1.0))
     with pytest.raises(InputError, match="must have the 3 columns that were fitted, not 2"):
         post.place(new.to_numpy()[:, :2])
-    assert post.extend(new, n_iterations=1, random_state=0).labels[-2:] == ("x", "y")
-    with pytest.raises(InputError, match="name 'row 3'"):
-        post.extend(new.rename(index={"x": "row 3"}))
     with pytest.raises(InputError, match="n_trees"):
         post.place(new, n_trees=0)
     with pytest.raises(InputError, match="one class for each"):
