@@ -198,16 +198,6 @@ def _add_special_fits(add_fit):
     add_fit("start tree", start="tree")
     add_fit("start rows", start="rows", random_state=6)
     add_fit("start rows", "auto length", start="rows", **auto, max_iterations=12)
-    for name, k in (("5 neighbors", 5), ("2 neighbors", 2)):
-        add_fit(name, neighbors=_neighbors(ROWS, k), sampler=ct.Regraft(candidates="local", n_neighbors=3))
-    add_fit("neighbors", "many rows", X=MANY_ROWS, neighbors=_neighbors(MANY_ROWS, 10))
-    add_fit("neighbors", "mpost1", neighbors=_neighbors(ROWS, 5), sampler="mpost1")
-
-
-def _neighbors(X, k):
-    from sklearn.neighbors import kneighbors_graph
-
-    return kneighbors_graph(X, k)
 
 
 def _frame():

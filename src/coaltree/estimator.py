@@ -36,8 +36,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, preprocess, max_iterations, max_seconds, neighbors, \
-    resample, n_resamples :
+    covariance, sampler, n_chains, noise, n_jobs, preprocess, max_iterations, max_seconds, resample, n_resamples :
         As in `coaltree.fit`, whose `transform` is `preprocess` here.
 
     Attributes
@@ -80,7 +79,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         preprocess: TransformLike | None = None,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
-        neighbors: Any = None,
         resample: Literal["columns"] | None = None,
         n_resamples: int = DEFAULT_RESAMPLES,
     ) -> None:
@@ -96,7 +94,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.preprocess = preprocess
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
-        self.neighbors = neighbors
         self.resample = resample
         self.n_resamples = n_resamples
 

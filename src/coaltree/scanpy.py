@@ -89,8 +89,7 @@ def cells(
 
     Parameters
     ----------
-    adata, use_rep, n_pcs, random_state, **fit_settings : as in `dendrogram`; ``neighbors=adata.obsp["distances"]``
-        uses scanpy's neighbour graph.
+    adata, use_rep, n_pcs, random_state, **fit_settings : as in `dendrogram`.
     n_clusters : int, by default the suggested number
     key_added : str
         ``adata.obs[key_added]`` has the clusters, counted from 1, and ``adata.obs[f"{key_added}_probability"]`` how

@@ -21,7 +21,6 @@ from unittest import mock
 import numpy as np
 import pandas
 import pytest
-from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
@@ -456,79 +455,6 @@ def a_pipe_that_never_begins(folder):
         read_file(path, TableOptions())
     finally:
         path.unlink()
-
-
-# --- neighbour graphs -------------------------------------------------------------------------------------------------
-
-
-def damaged_graph(kind, X=None, **changes):
-    matrix = sparse.csr_array(1.0 - np.eye(6)).asformat(kind)
-    for name, value in changes.items():
-        setattr(matrix, name, value)
-    ct.fit(data() if X is None else X, neighbors=matrix)
-
-
-@case("neighbors is a damaged csr matrix: indptr must begin with 0 and never decrease; build it again.")
-def csr_graph_with_a_decreasing_indptr(folder):
-    damaged_graph("csr", indptr=np.array([0, 20, 5, 15, 10, 25, 30]))
-
-
-@case("neighbors is a damaged csc matrix: indptr must begin with 0 and never decrease; build it again.")
-def csc_graph_whose_indptr_ends_with_0(folder):
-    """SciPy's full check takes it for a matrix without entries, and its conversion ends the process."""
-    damaged_graph("csc", indptr=np.array([0, 5, 10, 15, 20, 25, 0]))
-
-
-@case("neighbors is a damaged csc matrix: indptr ends with 30000000, and there are 30 entries")
-def csc_graph_with_an_indptr_far_out(folder):
-    damaged_graph("csc", indptr=np.arange(0, 31, 5) * 10**6)
-
-
-@case("neighbors is a damaged csr matrix: indptr ends with 30000000, and there are 30 entries")
-def csr_graph_of_a_table_with_an_empty_row(folder):
-    """Leaving out the row was a segmentation fault."""
-    X = np.where(np.arange(6)[:, None] == 3, np.nan, data())
-    with pytest.warns(ct.CoaltreeWarning, match="1 row with missing values only is left out"):
-        damaged_graph("csr", X, indptr=np.arange(0, 31, 5) * 10**6)
-
-
-@case("neighbors is a damaged bsr matrix: indices must be from 0 to 5, not from 99 to 99; build it again.")
-def bsr_graph_with_indices_far_out(folder):
-    damaged_graph("bsr", indices=np.full(30, 99), data=np.ones((30, 1, 1)), indptr=np.arange(0, 31, 5))
-
-
-@case("neighbors is a damaged coo matrix: indices must be from 0 to 5, not from -1 to -1; build it again.")
-def coo_graph_with_negative_rows(folder):
-    damaged_graph("coo", coords=(np.full(30, -1), np.zeros(30, int)))
-
-
-def damaged_lists(change):
-    matrix = sparse.lil_array(1.0 - np.eye(6))
-    change(matrix)
-    ct.fit(data(), neighbors=matrix)
-
-
-@case("neighbors is a damaged lil matrix: row 2 must be two lists of one length; build it again.")
-def lil_graph_with_more_values_than_places(folder):
-    """Which was a segmentation fault: SciPy writes all of them."""
-    damaged_lists(lambda matrix: matrix.data[2].extend([1.0] * 100_000))
-
-
-@case("neighbors is a damaged lil matrix: indices of row 3 must be from 0 to 5; build it again.")
-def lil_graph_with_places_far_out(folder):
-    damaged_lists(lambda matrix: matrix.rows[3].__setitem__(0, 10**9))
-
-
-@case("neighbors is a damaged lil matrix: rows and data must each be an array of 6 lists; build it again.")
-def lil_graph_with_too_few_rows(folder):
-    damaged_lists(lambda matrix: setattr(matrix, "rows", matrix.rows[:4]))
-
-
-@case("neighbors is a damaged dok matrix: ")
-def dok_graph_with_places_far_out(folder):
-    matrix = sparse.dok_array(1.0 - np.eye(6))
-    matrix._dict[99, 0] = 1.0
-    ct.fit(data(), neighbors=matrix)
 
 
 # --- before the first iteration ---------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -31,14 +30,6 @@ def groups(n=24, d=3, seed=0):
 def fitted():
     X, of = groups()
     return ct.CoalescentClustering(3, **SHORT).fit(X), X, of
-
-
-def test_estimator_passes_neighbors_on():
-    X, _ = groups()
-    given = kneighbors_graph(X, 5)
-    settings = {**SHORT, "sampler": ct.Regraft(candidates="local")}
-    model = ct.CoalescentClustering(3, neighbors=given, **settings).fit(X)
-    np.testing.assert_array_equal(model.posterior_.times, ct.fit(X, neighbors=given, **settings).times)
 
 
 def test_estimator_has_the_posterior_of_fit(fitted):
@@ -80,7 +71,6 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "preprocess": ct.Preprocessor(log=True),
         "max_iterations": None,
         "max_seconds": 60.0,
-        "neighbors": None,
         "resample": "columns",
         "n_resamples": 5,
     }

@@ -64,7 +64,6 @@ def fit(
     ties: Literal["auto", "spread"] = "auto",
     max_iterations: int | None = None,
     max_seconds: float | None = None,
-    neighbors: Any = None,
     resample: Literal["columns"] | None = None,
     n_resamples: int = DEFAULT_RESAMPLES,
 ) -> Posterior:
@@ -108,9 +107,6 @@ def fit(
     max_iterations : for "auto": iterations of each chain, warm-up included; by default 2,000 for up to 1,200 leaves,
         and 2.4 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
-    neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows, as from
-        `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp``; only the places of its entries are read. 15 for
-        each row are enough. It changes how fast chains mix, never what they converge to.
     resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
         posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
         `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
@@ -139,7 +135,6 @@ def fit(
         noise=noise,
         errors=errors,
         groups=groups,
-        neighbors=neighbors,
         ties=ties,
         transform=transform,
     )

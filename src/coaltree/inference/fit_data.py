@@ -18,7 +18,6 @@ from ..model.covariance.base import column_variances
 from ..model.data.columns import Modelled, imputed_everywhere, modelled
 from ..model.data.leaves import LeafRows, RowInputs, read_rows, warn_of_groups, without_empty_rows
 from ..model.data.missing import agreeing_pair, check_apart, missing_entries
-from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
 from ..model.data.transform import TransformLike, fit_transform
 from ..model.process.noise import Noise, as_noise, noise_model
@@ -55,7 +54,6 @@ def prepare(
     noise: Any = None,
     errors: Any = None,
     groups: Any = None,
-    neighbors: Any = None,
     ties: str = TIES[0],
     transform: Any = None,
 ) -> FitData:
@@ -66,18 +64,12 @@ def prepare(
     noise = as_noise(noise)
     check_choice("ties", ties, TIES)
     table = read_table(X, allow_missing=True, keep_single=True)
-    given, info = without_empty_rows(RowInputs(table, groups, errors, neighbors))
+    given, info = without_empty_rows(RowInputs(table, groups, errors))
     table, transformer = fit_transform(given.table, transform)
-    neighbors = given.neighbors
     info |= {} if transformer is None else {"transform": " ".join(str(transformer).split())}
     rows = read_rows(table, noise, given.groups, given.errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
-    graph = None
-    if neighbors is not None:
-        if type(sampler).neighbors is Sampler.neighbors:
-            raise InputError(f'neighbors need sampler="regraft"; {type(sampler).__name__} does not read them.')
-        graph, info["neighbors_given"] = read_neighbor_graph(neighbors, rows, len(table.values)), True
     # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
     recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
     _announce_cost_of_full(covariance, table.values.shape[1], settings)
@@ -89,7 +81,7 @@ def prepare(
     of_rows = None if rows.errors is None else rows.errors[rows.kept]
     noise_of_rows = noise_model(noise, recorded if model.used is None else recorded[:, model.used], of_rows)
     missing = missing_entries(model.values)
-    chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
+    chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing)
     if settings.resample is not None:
         check_resampling(chains, [model])
     else:

@@ -2,16 +2,13 @@
 
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
-from sklearn.neighbors import kneighbors_graph
 
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
 from coaltree.inference.fit import fit
-from tests.fits import LOCAL, QUICK, assert_same, data, quick_fit
+from tests.fits import QUICK, assert_same, data, quick_fit
 
 
 def test_copies_are_merged_at_time_0():
@@ -59,24 +56,6 @@ def test_empty_columns_are_refused():
     X[:, 1] = np.nan
     with pytest.raises(InputError, match="column 1 of X has only missing values"):
         quick_fit(X)
-
-
-def test_neighbors_replace_a_search():
-    X = data(40, 3)
-    given = kneighbors_graph(X, 6)
-    post = quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given)
-    with joblib.parallel_config("threading"):
-        assert_same(post, quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given.astype(int), n_jobs=2))
-    everything = np.ones((40, 40)) - np.eye(40)  # what a search would look at
-    assert_same(
-        quick_fit(X, "diagonal", sampler=LOCAL),
-        quick_fit(X, "diagonal", sampler=LOCAL, neighbors=sparse.csr_array(everything)),
-    )
-
-
-def test_neighbors_need_regraft():
-    with pytest.raises(InputError, match="MPost2"):
-        quick_fit(data(), neighbors=kneighbors_graph(data(), 4))
 
 
 def test_full_covariance_announces_its_cost(monkeypatch):

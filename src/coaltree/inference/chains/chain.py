@@ -181,7 +181,7 @@ def problem_of(data: ChainData, sampler: Sampler, chain: Chain) -> Problem | Non
     if data.within is not None:
         whitener = chain.covariance.whitener(data.values.shape[1])
         problem = problem._replace(log_replicates=data.within.log_density(whitener, chain.noise.level))
-    return problem._replace(graph=data.graph)
+    return problem
 
 
 def share_neighbors(

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...model.covariance import Covariance
-from ...model.data.neighbor_graph import NeighborGraph
 from ...model.data.replicates import Replicates, Within, within_leaves
 from ...model.process.noise import NoiseDraw, NoiseModel
 
@@ -22,7 +21,6 @@ class ChainData(NamedTuple):
     noise: NoiseModel
     replicates: Replicates | None = None  # where leaves stand for several rows
     missing: np.ndarray | None = None  # (N, d) of bool, if any entry is
-    graph: NeighborGraph | None = None  # neighbours of the leaves, where a user has given them
     within: Within | None = None  # what is left of rows that were put together into leaves
     weights: np.ndarray | None = None  # (d,) how much each column is to count; see `resampling`
 

@@ -13,7 +13,6 @@ from ...errors import CoaltreeWarning, InputError
 from ..process.noise import Noise, check_errors
 from .duplicates import Distinct, find_distinct
 from .missing import check_observed
-from .neighbor_graph import undamaged
 from .replicates import Replicates, read_groups, replicates_of
 from .table import Table, check_names
 
@@ -26,7 +25,6 @@ class RowInputs(NamedTuple):
     table: Table
     groups: Any = None
     errors: Any = None
-    neighbors: Any = None
 
 
 def without_empty_rows(given: RowInputs) -> tuple[RowInputs, dict[str, Any]]:
@@ -53,12 +51,9 @@ def without_empty_rows(given: RowInputs) -> tuple[RowInputs, dict[str, Any]]:
     left = {table.labels[i] for i in kept} if groups is None else set(groups)
     places = [i for i, name in enumerate(leaves) if name not in left]
     errors = check_errors(given.errors, n)
-    neighbors = given.neighbors
-    if getattr(neighbors, "shape", None) == (n, n) and hasattr(neighbors, "tocsr"):
-        neighbors = undamaged(neighbors).tocsr()[kept][:, kept]
     part = Table(np.ascontiguousarray(table.values[kept]), tuple(table.labels[i] for i in kept), table.features)
     about = {EMPTY_ROWS: {"names": [leaves[i] for i in places], "places": places}} if places else {}
-    return RowInputs(part, groups, None if errors is None else errors[kept], neighbors), about
+    return RowInputs(part, groups, None if errors is None else errors[kept]), about
 
 
 class LeafRows(NamedTuple):

@@ -8,7 +8,6 @@ import numpy as np
 from ..._runtime.threads import single_threaded_blas
 from ...errors import InputError
 from ..covariance.base import Covariance
-from ..data.neighbor_graph import NeighborGraph
 from ..data.replicates import Replicates, collapse
 from .diffusion import LOG_2PI, Variances, log_likelihood, squared_distances
 
@@ -27,7 +26,6 @@ class Problem(NamedTuple):
     leaf_var: Variances = 0.0  # variance of the leaves' messages, one for all or (n,)
     rows: np.ndarray | None = None  # (N, p) where leaves stand for several rows: these, whitened
     log_replicates: float = 0.0  # log density of the rows given their leaves' means
-    graph: NeighborGraph | None = None  # neighbours of each row, where a user has given them
 
     @property
     def n(self) -> int:

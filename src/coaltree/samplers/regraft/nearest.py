@@ -16,7 +16,6 @@ from numpy.random import Generator
 from ..._runtime.jit import jit
 from ..._runtime.threads import allowed_threads, single_threaded_blas
 from ..._runtime.typing import Int
-from ...model.data.neighbor_graph import NeighborGraph
 
 _MAX_EXACT_PAIRS = 20_000**2
 _BLOCK = 1 << 22  # distances held at once
@@ -31,10 +30,10 @@ _STREAM = 18
 _MIN_LEVEL = 32  # rows of the smallest level
 
 
-def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator, graph: NeighborGraph | None = None) -> np.ndarray:
+def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator) -> np.ndarray:
     """(levels, n, k) int32: neighbour graphs of local candidates, nearest first; -1 where there are fewer neighbours.
 
-    Level 0 has the nearest rows of each row, or its neighbours in a `graph`; level j the nearest among a random n / 4^j
+    Level 0 has the nearest rows of each row; level j the nearest among a random n / 4^j
     rows. A subtree high in the tree holds all of a leaf's nearest rows; among a sample about as large as the number of
     lineages alive, the nearest ones belong to the lineages around it. Nothing depends on a tree, so that candidate sets
     do not depend on where a subtree was. Exact up to 20,000 rows; above, more than 95 of 100 are found.
@@ -49,9 +48,6 @@ def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator, graph: Neig
     levels = np.full((len(sizes), n, k), -1, np.int32)
     centred = W - W.mean(axis=0)
     for level, size in enumerate(sizes):
-        if level == 0 and graph is not None:
-            levels[level] = nearest_in_graph(centred, k, graph)
-            continue
         sample = np.sort(order[:size])
         levels[level] = nearest(centred, centred if size == n else centred[sample], k, sample)
     return levels
@@ -67,29 +63,6 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
         if len(queries) * len(points) <= _MAX_EXACT_PAIRS:
             return _nearest_exactly(queries, points, k, numbers)
         return _nearest_in_cells(queries, points, k, numbers)
-
-
-def nearest_in_graph(points: np.ndarray, k: int, graph: NeighborGraph) -> np.ndarray:
-    """The k nearest of each point's neighbours in a graph; -1 where there are fewer."""
-    found = np.full((len(points), k), -1, np.int32)
-    _in_blocks(_rank_neighbors, len(points), _QUERIES_PER_BLOCK, points, graph.start, graph.member, found)
-    return found
-
-
-@jit
-def _rank_neighbors(
-    first: Int, last: Int, points: np.ndarray, start: np.ndarray, member: np.ndarray, found: np.ndarray
-) -> None:
-    far, who = np.empty(found.shape[1]), np.empty(found.shape[1], np.int64)
-    for i in range(first, last):
-        n_kept = np.int64(0)
-        for j in member[start[i] : start[i + 1]]:
-            distance = _squared_distance(points[i], points[j])
-            if n_kept < far.size or distance < far[0]:
-                n_kept = push(far, who, n_kept, distance, j)
-        _sort(far, who, n_kept)
-        for place in range(n_kept):
-            found[i, place] = who[place]
 
 
 def _in_blocks(work: Callable[..., object], n: int, size: int, *args: Any) -> None:

@@ -174,7 +174,7 @@ class Regraft(Sampler):
         n = problem.n
         if self.candidates == "all" or (self.candidates == "auto" and n <= _MAX_ROWS_FOR_ALL) or n < 3:
             return np.empty((0, n, 0), np.int32)
-        return neighbor_graphs(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng, problem.graph)
+        return neighbor_graphs(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng)
 
     def for_warmup(self) -> "Regraft":
         """A sampler with more near leaves, so that leaves of a poor start find their place."""

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from coaltree.model.data.neighbor_graph import NeighborGraph
 from coaltree.samplers.regraft import nearest as search
-from coaltree.samplers.regraft.nearest import nearest, nearest_in_graph, neighbor_graphs
+from coaltree.samplers.regraft.nearest import nearest, neighbor_graphs
 from tests.reference.neighbors import by_sorting, recall
 
 
@@ -79,12 +78,6 @@ def test_nearest_does_not_depend_on_threads(in_cells, monkeypatch):
         monkeypatch.setattr(search, "allowed_threads", lambda n_threads=n_threads: n_threads)
         found.append(nearest(W, W, 5, np.arange(3000)))
     np.testing.assert_array_equal(*found)
-
-
-def test_nearest_in_graph_ranks_neighbors():
-    points = np.array([[0.0], [3.0], [1.0], [2.5]])
-    graph = NeighborGraph(np.array([0, 3, 4, 6, 7]), np.array([1, 2, 3, 0, 0, 3, 0], np.int32))
-    np.testing.assert_array_equal(nearest_in_graph(points, 2, graph), [[2, 3], [0, -1], [0, 3], [0, -1]])
 
 
 def test_neighbor_graphs_have_the_nearest_of_all_and_of_samples():
