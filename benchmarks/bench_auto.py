@@ -65,7 +65,7 @@ REAL = ("iris, 150 × 4", "wine, 178 × 13", "breast cancer, 569 × 30", "digits
 
 def measure(name, length, seed):
     X = TABLES[name]()
-    ct.fit(X, max_iterations=8, random_state=0, progress=False)  # compiles, or loads, what is needed
+    ct.fit(X, n_samples=4, n_warmup=4, random_state=0, progress=False)  # compiles, or loads, what is needed
     began = time.process_time()
     post = ct.fit(X, random_state=seed, progress=False, **LENGTHS[length])
     result = {

@@ -156,7 +156,7 @@ def by_default(name):
     X = BY_DEFAULT[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ct.fit(X[:150], max_iterations=8, random_state=0, progress=False, n_jobs=1)  # compiles
+        ct.fit(X[:150], n_samples=4, n_warmup=4, random_state=0, progress=False, n_jobs=1)  # compiles
         began = time.process_time()
         post = ct.fit(X, random_state=0, progress=False, n_jobs=1)
         seconds = time.process_time() - began

@@ -1,12 +1,15 @@
 """Small fits, and ways to compare and to interrupt them."""
 
+import contextlib
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
+from unittest import mock
 
 import numpy as np
 
 from coaltree.errors import ConvergenceWarning
+from coaltree.inference import settings
 from coaltree.inference.fit import fit
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
@@ -30,10 +33,17 @@ def with_missing(X, share=0.15, seed=1):
 
 
 def quick_fit(X, *args, **options):
-    settings = {"sampler": QUICK, "n_samples": 6, "n_warmup": 2, "random_state": 0} | options
+    given = {"sampler": QUICK, "n_samples": 6, "n_warmup": 2, "random_state": 0} | options
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit(X, *args, **settings)
+        return fit(X, *args, **given)
+
+
+@contextlib.contextmanager
+def at_most_iterations(number):
+    """Runs of the default length end after so many iterations of each chain."""
+    with mock.patch.object(settings, "MAX_ITERATIONS", number):
+        yield
 
 
 def assert_same(a, b):

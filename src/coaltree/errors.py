@@ -13,7 +13,7 @@ class ConvergenceWarning(CoaltreeWarning):
     """The chains have not converged well enough to trust the results.
 
     findings : what is out of bounds, one phrase each, such as "R-hat of root_time is 1.20 (above 1.05)".
-    increase : the arguments of `fit` to increase, such as "max_iterations".
+    increase : the arguments of `fit` to increase, such as "n_samples".
     """
 
     # Defaults, because unpickling (joblib) calls the class with the message alone and then sets the attributes.

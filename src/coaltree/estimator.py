@@ -36,7 +36,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, preprocess, max_iterations, max_seconds, resample, n_resamples :
+    covariance, sampler, n_chains, noise, n_jobs, preprocess, max_seconds, resample, n_resamples :
         As in `coaltree.fit`, whose `transform` is `preprocess` here.
 
     Attributes
@@ -77,7 +77,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         random_state: RandomState | np.random.RandomState = None,
         n_jobs: int | None = None,
         preprocess: TransformLike | None = None,
-        max_iterations: int | None = None,
         max_seconds: float | None = None,
         resample: Literal["columns"] | None = None,
         n_resamples: int = DEFAULT_RESAMPLES,
@@ -92,7 +91,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.preprocess = preprocess
-        self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.resample = resample
         self.n_resamples = n_resamples

@@ -22,7 +22,7 @@ assert_type(ct.fit(frame, "diagonal", "regraft", n_samples=100, n_chains=4, rand
 assert_type(ct.fit([[1.0, 2.0], [3.0, 4.0]], ct.Full(), random_state=np.random.default_rng(0)), ct.Posterior)
 assert_type(ct.fit(X, np.eye(3), ct.Regraft(n_neighbors=4), progress=lambda done, total: None), ct.Posterior)
 ct.fit(X, start=post, checkpoint=Path("run.checkpoint"), progress=False)
-ct.fit(X, n_samples="auto", n_warmup="auto", max_iterations=2000, max_seconds=60)
+ct.fit(X, n_samples="auto", n_warmup="auto", max_seconds=60)
 ct.CoalescentClustering(n_samples="auto", max_seconds=1.5)
 assert_type(ct.sample_trees(X, ct.Spherical(), ct.MPost2(n_particles=100)), ct.Posterior)
 ct.sample_trees(X, sampler=ct.MGreedy())

@@ -3,7 +3,6 @@
 import ast
 import itertools
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from benchmarks import (
     kept,
     labelled_tables,
     pvclust,
-    same_bits,
     timing,
 )
 from benchmarks.bench_calibration import reliability
@@ -176,53 +174,6 @@ def test_printed_tables_are_kept_as_json(tmp_path, monkeypatch, capsys):
     (kept_table,) = json.loads((tmp_path / "some.json").read_text())["tables"]
     assert kept_table == {"header": ["what", "seconds"], "rows": [["one", 1.5], ["two", 2.0]]}
     assert timing._tables == [] and "1.5" in capsys.readouterr().out
-
-
-def test_same_bits_names_the_settings_that_differ():
-    chosen = same_bits.settings()  # which asserts that names differ
-    assert len(chosen) >= 100
-    assert not any("  " in name for name in chosen)  # which ends a name in what is printed
-    names = ["simulate", "fit, negative noise"]
-    lines = list(same_bits.lines_of({name: chosen[name] for name in names}))
-    assert all(re.fullmatch("[0-9a-f]{64}", line.split("  ")[0]) for line in lines)
-    assert "  refused, InputError: noise must be" in lines[1]
-    again = list(same_bits.lines_of({name: chosen[name] for name in names}))
-    assert list(same_bits.differences(lines, again)) == []
-    assert list(same_bits.differences(lines, ["0" + "f" * 63 + "  simulate", lines[1]])) == ["simulate"]
-    assert list(same_bits.differences(lines, lines[:1])) == ["fit, negative noise: only before"]
-
-
-def test_same_bits_sees_shapes_types_and_single_bits():
-    values = [
-        np.zeros(4),
-        np.zeros((2, 2)),
-        np.zeros(4, np.int64),
-        np.array([0, 0, 0, -0.0]),
-        [np.zeros(2)] * 2,
-        {},
-        "0",
-    ]
-    assert len({same_bits.digest_of(lambda value=value: value)[0] for value in values}) == len(values)
-
-
-def test_same_bits_says_and_exits(tmp_path, monkeypatch, capsys):
-    def run(*args):
-        monkeypatch.setattr("sys.argv", ["same_bits", *map(str, args)])
-        with pytest.raises(SystemExit) as exit:
-            same_bits.main()
-        return exit.value.code, capsys.readouterr().out
-
-    monkeypatch.setattr(same_bits, "settings", lambda: {"one": lambda: 1.0, "two": lambda: np.arange(3)})
-    code, printed = run()
-    assert code == 0 and len(printed.splitlines()) == 2
-    path = tmp_path / "before.txt"
-    path.write_text(printed)
-    assert run("--against", path) == (0, "All 2 settings are equal.\n")
-    monkeypatch.setattr(same_bits, "settings", lambda: {"one": lambda: 1.0, "two": lambda: np.arange(4)})
-    assert run("--against", path) == (1, "two\n")
-    monkeypatch.setattr(same_bits, "settings", lambda: {"one": lambda: 1.0, "two": lambda: np.nothing})
-    code, said = run("--against", path)
-    assert code == 1 and said.startswith("two: a result before, failed, AttributeError")
 
 
 def test_pairs_of_supports_are_taken_both_ways_round():

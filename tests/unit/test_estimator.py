@@ -69,7 +69,6 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "random_state": 11,
         "n_jobs": 2,
         "preprocess": ct.Preprocessor(log=True),
-        "max_iterations": None,
         "max_seconds": 60.0,
         "resample": "columns",
         "n_resamples": 5,
@@ -97,14 +96,14 @@ def test_estimator_of_resampled_columns_predicts_and_does_not_score():
 def test_estimator_warmup_of_a_fixed_number_of_samples(monkeypatch):
     seen = []
     monkeypatch.setattr("coaltree.estimator.fit", lambda *_, **settings: seen.append(settings) or 1 / 0)
-    for given in ({}, {"n_samples": 9}, {"n_samples": 9, "n_warmup": 4}, {"max_iterations": 20}):
+    for given in ({}, {"n_samples": 9}, {"n_samples": 9, "n_warmup": 4}, {"n_warmup": 6}):
         with pytest.raises(ZeroDivisionError):
             ct.CoalescentClustering(**given).fit(groups()[0])
     assert [(one["n_samples"], one["n_warmup"]) for one in seen] == [
         ("auto", "auto"),
         (9, 50),
         (9, 4),
-        ("auto", "auto"),
+        ("auto", 6),
     ]
 
 

@@ -11,7 +11,7 @@ import click
 
 from .._runtime.atomic_write import check_writable
 from ..errors import InputError
-from .parameter_types import COUNT, MAX_CHAINS, MAX_COUNT, MAX_JOBS, POSITIVE_COUNT, PathName
+from .parameter_types import COUNT, MAX_CHAINS, MAX_JOBS, POSITIVE_COUNT, PathName
 from .shell import echo
 
 if TYPE_CHECKING:
@@ -55,11 +55,9 @@ def sampling_options(command: Any) -> Any:
     """How long to sample, and in how many chains."""
     length: Any = {"default": "auto", "metavar": "auto|NUMBER"}
     samples = """Trees to keep from each chain. auto samples until the chains give the same answer (R-hat at most 1.05,
-        the same clusters) and there are enough effective draws (50), or until --max-iterations or --max-seconds is
-        reached."""
+        the same clusters) and there are enough effective draws (50), or until --max-seconds is reached, at the
+        latest after 2000 iterations of each chain (fewer for more than 1200 rows)."""
     warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
-    iterations = """With --samples auto: maximum number of iterations of each chain. [default: 2000, fewer for more than
-        1200 rows]"""
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
     resample = """columns: supports count how often a group is found when columns are drawn anew, for tables whose
         columns are a sample of many of their kind (genes, pixels, questions). Each chain weighs the columns at random;
@@ -71,7 +69,6 @@ def sampling_options(command: Any) -> Any:
         command,
         click.option("--samples", "n_samples", type=POSITIVE_COUNT, help=samples, **length),
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
-        click.option("--max-iterations", type=click.IntRange(1, MAX_COUNT), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
         click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS, help=chains),
         click.option("--resample", type=click.Choice(("columns",)), help=resample),

@@ -62,7 +62,6 @@ def fit(
     start: Posterior | Tree | None = None,
     transform: TransformLike | None = None,
     ties: Literal["auto", "spread"] = "auto",
-    max_iterations: int | None = None,
     max_seconds: float | None = None,
     resample: Literal["columns"] | None = None,
     n_resamples: int = DEFAULT_RESAMPLES,
@@ -79,8 +78,9 @@ def fit(
         differ or have few distinct values; ``info["covariance_choice"]`` says which and why.
     sampler : a name or a sampler object; it draws one tree per iteration.
     n_samples : trees to keep from each chain, or "auto": until the chains give the same answer (R-hat at most 1.05, the
-        same clusters) and there are enough effective draws (50 of scalars, 200 of topologies), or `max_iterations` or
-        `max_seconds` are reached; ``info["stopping"]`` says which. Long runs are thinned to 1,000 trees of each chain.
+        same clusters) and there are enough effective draws (50 of scalars, 200 of topologies), or after 2,000
+        iterations of each chain (2.4 million / n above 1,200 leaves, at least 60) or `max_seconds`;
+        ``info["stopping"]`` says which. Long runs are thinned to 1,000 trees of each chain.
     n_warmup : warm-up (burn-in) iterations to discard; "auto" ends the warm-up when the log joint has settled, or is
         100 where `n_samples` is a number.
     n_chains : number of independent chains.
@@ -104,8 +104,6 @@ def fit(
     ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
         where a variance is learnt for each column (diagonal, full); "spread" does so with every covariance,
         which makes posteriors that `compare` can tell apart.
-    max_iterations : for "auto": iterations of each chain, warm-up included; by default 2,000 for up to 1,200 leaves,
-        and 2.4 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
     resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
         posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
@@ -123,9 +121,7 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    settings = check_settings(
-        sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
-    )
+    settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_seconds, resample, n_resamples)
     if isinstance(settings.sampler, Regraft):  # others need few of these kernels
         compile_ahead(quiet=progress is False)
     data = prepare(

@@ -32,7 +32,7 @@ class RunSettings(NamedTuple):
     n_samples: int | None = None  # draws of each chain; None: until they have converged
     n_warmup: int | None = 0  # iterations; None: until the log joint has settled
     n_chains: int = 2
-    max_iterations: int = MAX_COUNT  # of each chain, warm-up included; 0: by the number of leaves
+    max_iterations: int = MAX_COUNT  # of each chain, warm-up included; see `with_limits`
     max_seconds: float | None = None
     max_draws: int = MAX_DRAWS  # of each chain; longer runs are thinned
     n_tempered: int = 0  # first iterations, with a tempered likelihood
@@ -63,7 +63,6 @@ def check_settings(
     n_samples: Any,
     n_warmup: Any,
     n_chains: Any,
-    max_iterations: Any,
     max_seconds: Any,
     resample: Any = None,
     n_resamples: Any = DEFAULT_RESAMPLES,
@@ -75,23 +74,20 @@ def check_settings(
         check_choice("resample", resample, ("columns",))
         if n_chains != DEFAULT_CHAINS:
             raise InputError(f"resample runs a chain for each of n_resamples; leave out n_chains={n_chains!r}.")
-        if max_iterations is not None or max_seconds is not None:
-            lengths = "whose chains have n_warmup and n_samples iterations"
-            raise InputError(f"max_iterations and max_seconds are not for resample, {lengths}.")
+        if max_seconds is not None:
+            raise InputError("max_seconds is not for resample, whose chains have n_warmup and n_samples iterations.")
         chains = check_count("n_resamples", n_resamples, 2, MAX_CHAINS)
         return RunSettings(as_sampler(sampler), samples, warmup, chains, resample=resample)
     if n_resamples != DEFAULT_RESAMPLES:
         raise InputError('n_resamples needs resample="columns".')
     if samples is not None:
         warmup = DEFAULT_WARMUP if warmup is None else warmup
-        if not (max_iterations is None and max_seconds is None):
-            raise InputError(f'max_iterations and max_seconds are for n_samples="auto", not for n_samples={n_samples}.')
-    if max_iterations is not None:
-        max_iterations = check_count("max_iterations", max_iterations, 1 + (warmup or 0), MAX_COUNT)
+        if max_seconds is not None:
+            raise InputError(f'max_seconds is for n_samples="auto", not for n_samples={n_samples}.')
     if max_seconds is not None:
         max_seconds = check_positive("max_seconds", max_seconds)
     chains = check_count("n_chains", n_chains, 1, MAX_CHAINS)
-    return RunSettings(as_sampler(sampler), samples, warmup, chains, max_iterations or 0, max_seconds)
+    return RunSettings(as_sampler(sampler), samples, warmup, chains, max_seconds=max_seconds)
 
 
 def _is_auto(name: str, value: Any) -> bool:
@@ -128,7 +124,7 @@ def with_limits(settings: RunSettings, n: int, d: int, bytes_per_draw: float, is
             max_iterations=settings.max_warmup + settings.n_samples, max_draws=settings.n_samples
         )
     else:
-        max_iterations = settings.max_iterations or (settings.n_warmup or 0) + default_max_iterations(n)
+        max_iterations = (settings.n_warmup or 0) + default_max_iterations(n)
         max_draws = int(min(max(MAX_BYTES / bytes_per_draw, MIN_DRAWS), MAX_DRAWS, max_iterations))
         settings = settings._replace(max_iterations=max_iterations, max_draws=max_draws)
     if settings.sampler.is_chain and not is_given_start:  # who gives a start wants it kept

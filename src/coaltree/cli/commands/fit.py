@@ -129,8 +129,8 @@ def _settings(
     from ...model.covariance import Matern32, SquaredExponential
     from ..tables.numbers import number
 
-    if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
-        raise InputError("--max-iterations and --max-seconds need --samples auto.")
+    if settings["n_samples"] != "auto" and settings["max_seconds"]:
+        raise InputError("--max-seconds needs --samples auto.")
     _check_resample(settings)
     settings["transform"] = _preprocessor(**{name: settings.pop(name) for name in ("log", "log1p", "center", "scale")})
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
@@ -168,7 +168,7 @@ def _check_resample(settings: dict[str, Any]) -> None:
         if settings["n_resamples"] != DEFAULT_RESAMPLES:
             raise InputError("--resamples needs --resample columns.")
         return
-    for name in ("n_chains", "max_iterations", "max_seconds"):
+    for name in ("n_chains", "max_seconds"):
         if settings[name] not in (None, DEFAULT_CHAINS):
             option = name.removeprefix("n_").replace("_", "-")
             raise InputError(f"--{option} is not for --resample; give --resamples, --warmup and --samples.")

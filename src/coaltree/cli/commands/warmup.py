@@ -58,7 +58,7 @@ def use_everything(folder: Path) -> None:
     from ..outputs import write_result
 
     # long enough to compute R-hat, as runs of the default length do, and intervals of times
-    short: dict[str, Any] = {"max_iterations": 40, "n_warmup": 4, "random_state": 0, "progress": False}
+    short: dict[str, Any] = {"n_samples": 36, "n_warmup": 4, "random_state": 0, "progress": False}
     few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (N_ROWS, N_MANY_ROWS))
     few[0] *= 10.0  # an outlier
     with_missing = few.copy()

@@ -102,7 +102,7 @@ def use_posterior() -> None:
 def use_parameters() -> None:
     """Make first trees, and draw covariance, noise and scales."""
     X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
-    settings = check_settings("regraft", 2, 2, 2, None, None)
+    settings = check_settings("regraft", 2, 2, 2, None)
     data = prepare(X, "auto", settings)
     begin(data.chains, settings, np.random.SeedSequence(0), dispersed=True)
 

@@ -47,7 +47,7 @@ _LIMITS = {  # of good figures, and of fair ones; negative where more is better
 }
 _RANK = {"plain": -1, "good": 0, "unknown": 1, "fair": 2, "poor": 3}
 _FIT = "Use coaltree.fit(X), which samples many trees in several chains."
-_LONGER = "Run longer: increase max_iterations (or n_warmup and n_samples), or continue with fit(…, start=posterior)."
+_LONGER = "Run longer: increase n_warmup and n_samples, or continue with fit(…, start=posterior)."
 
 
 class Finding(NamedTuple):

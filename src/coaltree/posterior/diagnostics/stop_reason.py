@@ -14,10 +14,9 @@ REASONS = (CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED)
 
 
 def what_to_increase(stopping: Any) -> tuple[str, ...]:
-    """The arguments of `fit` that ended a run; those of one of given length where there is nothing about stopping."""
-    if not isinstance(stopping, Mapping):
-        return "n_warmup", "n_samples"
-    return (SECONDS_SPENT,) if stopping.get("reason") == SECONDS_SPENT else (ITERATIONS_SPENT,)
+    """The arguments of `fit` that make a run longer."""
+    by_clock = isinstance(stopping, Mapping) and stopping.get("reason") == SECONDS_SPENT
+    return (SECONDS_SPENT,) if by_clock else ("n_warmup", "n_samples")
 
 
 def in_a_line(stopping: Any, n_warmup: Any = None) -> str | None:
@@ -30,7 +29,7 @@ def in_a_line(stopping: Any, n_warmup: Any = None) -> str | None:
         return None
     line = {
         CONVERGED: "converged",
-        ITERATIONS_SPENT: "stopped at max_iterations",
+        ITERATIONS_SPENT: "stopped at the maximum number of iterations",
         SECONDS_SPENT: f"stopped at max_seconds{f' ({duration(seconds)})' if seconds > 0 else ''}",
         INTERRUPTED: "interrupted",
     }[stopping["reason"]]

@@ -184,15 +184,16 @@ def test_fit_names_every_stage_after_sampling(data, tmp_path, monkeypatch, blank
         assert word in what
 
 
-def test_fit_prints_why_it_stopped(data, tmp_path, capsys):
-    how = ["--drop", "Art", "--clusters", "2", "--max-iterations", "40", "--out", str(tmp_path / "out")]
+def test_fit_prints_why_it_stopped(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("coaltree.inference.settings.MAX_ITERATIONS", 40)
+    how = ["--drop", "Art", "--clusters", "2", "--out", str(tmp_path / "out")]
     assert main(["fit", str(data), *how]) == 0
     out, err = capsys.readouterr()
     post = ct.load(tmp_path / "out" / "posterior.npz")
     assert post.info["stopping"]["reason"] == "max_iterations"
     said = in_a_line(post.info["stopping"], post.info["n_warmup"])
     assert f"sampling: {said}\n" in out
-    assert "Increase --max-iterations." in err
+    assert "Increase --warmup and --samples." in err
     assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert main(["info", str(tmp_path / "out")]) == 0
     assert said in capsys.readouterr().out
@@ -235,8 +236,8 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
         ),
         (["--drop", "Art", "--samples", "0"], "'0' is not auto or a whole number from 1 to"),
         (
-            ["--drop", "Art", "--samples", "5", "--max-iterations", "9"],
-            "--max-iterations and --max-seconds need --samples auto.",
+            ["--drop", "Art", "--samples", "5", "--max-seconds", "9"],
+            "--max-seconds needs --samples auto.",
         ),
         (["--drop", "Art", "--noise", "-1"], "--noise"),
         (["--drop", "Art", "--resamples", "9"], "--resamples needs --resample columns."),

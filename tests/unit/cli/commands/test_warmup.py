@@ -15,7 +15,8 @@ from coaltree.inference.control import compile_ahead
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_warmup_leaves_nothing_to_compile(tmp_path, capsys):
+def test_warmup_leaves_nothing_to_compile(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("coaltree.inference.settings.MAX_ITERATIONS", 150)
     assert main(["warmup"]) == 0
     assert capsys.readouterr().out.startswith(("compiled ", "everything had been compiled before"))
     before = jit.n_compiled()
@@ -24,7 +25,7 @@ def test_warmup_leaves_nothing_to_compile(tmp_path, capsys):
         X[2, 1] = np.nan if name == "missing" else X[2, 1]
         np.save(tmp_path / f"{name}.npy", X)
         args = ["fit", str(tmp_path / f"{name}.npy"), "--out", str(tmp_path / name)]
-        assert main([*args, "--max-iterations", "150"]) == 0
+        assert main(args) == 0
         assert main([*args, "--force", "--samples", "6", "--warmup", "2"]) == 0
     assert jit.n_compiled() == before
 

@@ -182,7 +182,7 @@ def test_fit_of_resamples_of_groups_weighs_rows_before_they_are_put_together():
         ({"resample": "rows"}, "resample"),
         ({"n_resamples": 1}, "n_resamples"),
         ({"n_chains": 4}, "leave out n_chains=4"),
-        ({"max_seconds": 3.0}, "max_iterations and max_seconds"),
+        ({"max_seconds": 3.0}, "max_seconds is not for resample"),
         ({"resample": None, "n_resamples": 9}, 'n_resamples needs resample="columns"'),
         ({"start": ct.simulate(8, 3, random_state=0)[1]}, "coaltree.concat"),
     ],

@@ -16,13 +16,13 @@ from coaltree.inference.control.run_state import RunState
 from coaltree.inference.settings import RunSettings
 from coaltree.posterior.diagnostics import convergence
 from coaltree.posterior.diagnostics.agreement import from_info
-from tests.fits import Interruptible, assert_same, data, pressing_ctrl_c, with_missing
+from tests.fits import Interruptible, assert_same, at_most_iterations, data, pressing_ctrl_c, with_missing
 
 QUICK = {"sampler": ct.MPost2(n_particles=3), "random_state": 0, "progress": False}
 
 
-def auto_fit(X, *args, **options):
-    with warnings.catch_warnings():
+def auto_fit(X, *args, max_iterations=settings.MAX_ITERATIONS, **options):
+    with warnings.catch_warnings(), at_most_iterations(max_iterations):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return ct.fit(X, *args, **(QUICK | options))
 
@@ -63,12 +63,13 @@ def test_auto_stops_when_the_targets_are_met():
 
 def test_auto_compares_chains_in_the_end_where_only_topologies_are_too_few(monkeypatch):
     monkeypatch.setattr(convergence, "TOPOLOGY_ESS_BELOW", 10**6)
-    said = ct.fit(data(), "spherical", **QUICK, max_iterations=200).info["stopping"]
+    monkeypatch.setattr(settings, "MAX_ITERATIONS", 200)
+    said = ct.fit(data(), "spherical", **QUICK).info["stopping"]
     assert said["reason"] == "max_iterations"
     assert from_info(said) is not None
     monkeypatch.setattr(convergence, "ESS_BELOW", 10**6)  # other figures are bad as well, which is warned of
     with pytest.warns(ConvergenceWarning, match="effective sample size"):
-        spent = ct.fit(data(), "spherical", **QUICK, max_iterations=200).info["stopping"]
+        spent = ct.fit(data(), "spherical", **QUICK).info["stopping"]
     assert from_info(spent) is None
 
 
@@ -98,7 +99,7 @@ def test_auto_thins_draws_by_doubling():
 
 
 def test_auto_keeps_to_a_given_warmup():
-    post = auto_fit(data(), n_warmup=7, max_iterations=30)
+    post = auto_fit(data(), n_warmup=7, max_iterations=23)
     assert post.info["n_warmup"] == 7
     assert len(post) == 2 * 23
     assert_same(post, auto_fit(data(), n_warmup=7, n_samples=23))

@@ -21,10 +21,8 @@ def test_warning_says_what_would_help():
         "R-hat of log joint is 1.30 (above 1.05)",
         "effective sample size of log joint is 7 (below 50)",
     )
-    with pytest.warns(
-        ConvergenceWarning, match=r"increase max_iterations, or continue this run with start=posterior\.$"
-    ):
-        convergence.warn_if_bad(bad, increase=("max_iterations",))
+    with pytest.warns(ConvergenceWarning, match=r"increase max_seconds, or continue this run with start=posterior\.$"):
+        convergence.warn_if_bad(bad, increase=("max_seconds",))
 
 
 def test_figures_see_a_chain_apart():

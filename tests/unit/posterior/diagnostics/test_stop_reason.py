@@ -16,8 +16,9 @@ def test_line_says_reason_and_figures():
     )
     spent = done | {"reason": "max_iterations", "thin": 4, "r_hat": 1.05, "ess": 50.0}
     assert in_a_line(spent) == (
-        "stopped at max_iterations after 1,420 iterations per chain, thinned by 4: R-hat at most 1.050 "
-        "(noise level; target 1.02), effective sample sizes at least 50 (log joint; target 100), 321 of the topologies"
+        "stopped at the maximum number of iterations after 1,420 iterations per chain, thinned by 4: R-hat at most "
+        "1.050 (noise level; target 1.02), effective sample sizes at least 50 (log joint; target 100), "
+        "321 of the topologies"
     )
     clock = done | {"reason": "max_seconds", "max_seconds": 60.0}
     assert in_a_line(clock).startswith("stopped at max_seconds (60 s) after 1,420 iterations per chain:")
@@ -31,5 +32,5 @@ def test_line_of_anything_else_is_none(other):
 
 def test_what_to_increase_is_what_ended_the_run():
     assert what_to_increase(None) == ("n_warmup", "n_samples")
-    assert what_to_increase({"reason": "max_iterations"}) == ("max_iterations",)
+    assert what_to_increase({"reason": "max_iterations"}) == ("n_warmup", "n_samples")
     assert what_to_increase({"reason": "max_seconds"}) == ("max_seconds",)
