@@ -76,9 +76,7 @@ def test_as_sampler_refuses_anything_else_in_one_sentence(spec):
 
 
 def test_as_sampler_explains_names_and_classes():
-    with pytest.raises(
-        ct.InputError, match=r"sampler must be one of greedy, .*smc1 or a sampler object, not 'gibbs'"
-    ):
+    with pytest.raises(ct.InputError, match=r"sampler must be one of greedy, .*smc1 or a sampler object, not 'gibbs'"):
         as_sampler("gibbs")
     for cls in (ct.Regraft, FromThePrior):
         with pytest.raises(ct.InputError, match=rf"an object such as {cls.__name__}\(\), not the class"):
