@@ -90,8 +90,8 @@ def dendrogram(
     ax, layout = _placed(tree, ax, direction, names, cluster, max_leaves)
     drawing = _Drawing(ax, tree, layout, direction, float(np.clip(120.0 / layout.total_width, 0.5, 1.4)), cluster)
     shown_intervals = None if node_intervals is None else node_intervals[layout.open_nodes - tree.n]
-    top = max(tree.times[-1], np.nanmax(shown_intervals, initial=0.0)) if intervals is not None else tree.times[-1]
-    direction.frame(ax, layout.limits, float(top), scale)
+    latest = tree.times[-1] if shown_intervals is None else np.nanmax(shown_intervals, initial=tree.times[-1])
+    direction.frame(ax, layout.limits, float(latest), scale)
     drawing.draw_branches()
     drawing.draw_folded(number)
     if shown_intervals is not None:

@@ -144,6 +144,10 @@ def test_dendrogram_support_and_intervals_of_a_posterior(posterior):
     written = {round(float(t.get_text())) for t in ax.texts}
     assert written <= {round(100 * share) for share in posterior.clade_support(best, kind="transfer")}
     assert written
+    whole = plotting.dendrogram(posterior, n_clusters=3)  # the same of the posterior as it is
+    assert names(whole) == names(ax) and len(whole.texts) >= len(ax.texts)
+    bare = plotting.dendrogram(posterior, support=False, intervals=False)
+    assert not bare.texts and len(bare.collections) == 1
 
 
 def test_dendrogram_folds_large_trees_and_writes_their_sizes():

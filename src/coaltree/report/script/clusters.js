@@ -7,14 +7,12 @@ const tree = (() => {
   const parent = new Int32Array(nodes).fill(-1);
   const size = new Int32Array(nodes).fill(1);
   const start = new Int32Array(nodes); // first position under a node; the leaves under it stand side by side
-  const firstLeaf = Int32Array.from({ length: nodes }, (_, v) => v);
   const time = Float64Array.from({ length: nodes }, (_, v) => (v < n ? 0 : times[v - n]));
   const child = (v, side) => children[2 * (v - n) + side];
   for (let v = n; v < nodes; v++) {
     const [a, b] = [child(v, 0), child(v, 1)];
     parent[a] = parent[b] = v;
     size[v] = size[a] + size[b];
-    firstLeaf[v] = Math.min(firstLeaf[a], firstLeaf[b]);
   }
   for (let v = nodes - 1; v >= n; v--) {
     start[child(v, 0)] = start[v];
@@ -28,7 +26,7 @@ const tree = (() => {
   }
   for (let v = n; v < nodes; v++) place[v] = (place[child(v, 0)] + place[child(v, 1)]) / 2;
   const of = (values) => (v) => (v < n ? null : values[v - n]);
-  return { n, nodes, root: nodes - 1, labels, level, parent, size, start, firstLeaf, time, child, leafAt, place,
+  return { n, nodes, root: nodes - 1, labels, level, parent, size, start, time, child, leafAt, place,
     support: of(support), exact: of(exact), low: of(low), high: of(high), merge: (k) => times[k] };
 })();
 
