@@ -91,7 +91,7 @@ def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarra
     total = np.zeros(n * (n - 1) // 2)
     for t in range(0, len(values), _TREES_IN_CACHE):
         some = slice(t, t + _TREES_IN_CACHE)
-        total += next(mean_over_pairs(children[some], values[some], weights[some], [np.arange(n)]))
+        total += mean_over_pairs(children[some], values[some], weights[some])
     mean: np.ndarray = squareform(total, checks=False)
     return mean
 

@@ -9,6 +9,7 @@ they meet at time 0, as exact duplicates do), and D̄ its posterior mean. The me
 2. *The rest* is the average linkage of D̄ inside these clades (`average_linkage`): how closely each pair of leaves is
    related on average decides (the average consensus of Lapointe & Cucumel 1997). Sizes, not times: they are free of
    scale, and one old outlier does not rule them. A node's *height* is its mean D̄, raised to those of its children.
+   Above 10,000 leaves it is as in the draw of highest clade credibility, and heights are times.
 3. *Times.* A node's time is the posterior mean of the time of the closest clade of each draw (`transfer_support`), not
    of the most recent common ancestor, which one wandering leaf lifts to the root. A parent below a child is raised to
    it, and so is its interval (`node_times`).
@@ -23,7 +24,7 @@ from ..._runtime.memory import require_memory
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cut import name_rank
-from .average_linkage import MAX_AT_ONCE, MAX_EXACT, DrawnTrees, average_linkage
+from .average_linkage import DrawnTrees, average_linkage
 from .consensus import raised
 from .extended_majority import extended_majority
 from .stacked import read_only
@@ -74,27 +75,31 @@ class MeanTree(Tree):
 
 
 MAX_DRAWS = 100  # averaged; more change little
-MIN_DRAWS = 10
-MAX_DRAWN_LEAVES = 20_000_000  # of these draws in all; where they would have more, fewer draws are averaged
+MAX_LINKED = 10_000  # leaves, of which all pairs take 400 MB and SciPy as much again
 
 
 def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
     n, labels = posterior.n, posterior.labels
-    n_draws = min(MAX_DRAWS, max(MIN_DRAWS, MAX_DRAWN_LEAVES // n))
-    picked, weights = pick_trees(posterior.weights, n_draws)
-    at_once = n if n <= MAX_EXACT else MAX_AT_ONCE
-    n_bytes = 8 * at_once**2 + (36 * len(picked) + 300) * n  # two condensed matrices; draws and their order of leaves
+    picked, weights = pick_trees(posterior.weights, MAX_DRAWS)
+    n_bytes = (36 * len(picked) + 300) * n + (8 * n**2 if n <= MAX_LINKED else 0)
     require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
     table, times = posterior.clade_table, posterior.times[picked]
     draws = DrawnTrees(posterior.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights)
     if len(picked) == 1:
-        return MeanTree(draws.children[0], times[0], labels, draws.log_sizes[0], draws)
-    children, heights = average_linkage(draws, extended_majority(posterior), name_rank(labels))
-    tree = unchecked_tree(*merges.in_order_of_time(children, heights), labels)
-    mean = raised(tree.parents, _mean_times(tree, draws, times))
-    in_time = np.argsort(mean, kind="stable")
-    return MeanTree(*merges.in_order_of_time(tree.children, mean), labels, tree.times[in_time], draws)
+        children, heights, mean = draws.children[0], draws.log_sizes[0], times[0]
+    else:
+        frame = extended_majority(posterior)
+        if n <= MAX_LINKED:
+            children, heights = average_linkage(draws, frame, name_rank(labels))
+        else:
+            children, heights = frame.children, np.log(merges.layout(frame.children).size[n:])
+        children, heights = merges.in_order_of_time(children, heights)
+        tree = unchecked_tree(children, heights, labels)
+        mean = raised(tree.parents, _mean_times(tree, draws, times))
+        heights = heights[np.argsort(mean, kind="stable")]
+        children, mean = merges.in_order_of_time(children, mean)
+    return MeanTree(children, mean, labels, heights, draws) if n <= MAX_LINKED else Tree(children, mean, labels)
 
 
 def _mean_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> np.ndarray:
