@@ -103,8 +103,9 @@ class Matern32(KernelCovariance):
         n, d = U.shape
         if len(self._axes(d)) == 1:
             return super().statistics(U)
-        # With fewer contrasts than cells the rows themselves are the smaller statistic.
-        return Statistics(n, d, _GridRows(U, self._axes(d)) if n < d else _GridProducts(U, self._axes(d)))
+        # With more contrasts than cells, the d rows of the triangular factor of U have the same products UᵀU.
+        rows = U if n <= d else np.asarray(np.linalg.qr(U, mode="r"))
+        return Statistics(n, d, _GridRows(rows, self._axes(d)))
 
     def _terms(self, statistics: Statistics) -> Terms:
         axes = self._axes(statistics.d)
@@ -167,7 +168,7 @@ def _eigenvalues(per_axis: Sequence[np.ndarray], noise: float) -> np.ndarray:
 
 
 class _GridRows:
-    """diag(QᵀSQ) from the contrasts themselves: the squared lengths of the columns of UQ."""
+    """diag(QᵀSQ), S = UᵀU, from rows U as the squared lengths of the columns of UQ."""
 
     def __init__(self, U: np.ndarray, axes: tuple[int, ...]) -> None:
         self.start = U.reshape(len(U), *axes)
@@ -177,24 +178,3 @@ class _GridRows:
 
     def powers(self, rotated: np.ndarray) -> np.ndarray:
         return np.ravel(np.einsum("i...,i...->...", rotated, rotated))
-
-
-class _GridProducts:
-    """diag(QᵀSQ) from S = UᵀU, held with the two indices of each axis side by side.
-
-    Rotating axis a replaces its pair of indices (i, k) by Σ_ik Q_ij Q_kj S_ik…, and moves j behind the others.
-    """
-
-    def __init__(self, U: np.ndarray, axes: tuple[int, ...]) -> None:
-        m = len(axes)
-        pairs = [index for a in range(m) for index in (a, m + a)]
-        self.start = np.ascontiguousarray((U.T @ U).reshape(*axes, *axes).transpose(pairs))
-
-    def rotate(self, partial: np.ndarray, axis: int, Q: np.ndarray) -> np.ndarray:
-        size = len(Q)
-        half = (Q.T @ partial.reshape(size, -1)).reshape(size, size, -1)
-        done = np.einsum("kj,jkr->rj", Q, half)
-        return np.reshape(done, (*partial.shape[2:], size))
-
-    def powers(self, rotated: np.ndarray) -> np.ndarray:
-        return rotated.ravel()
