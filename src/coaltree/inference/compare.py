@@ -200,9 +200,7 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
     as_recorded = [repr(name) for name, post in zip(names, posteriors, strict=True) if post.fitted is None]
     if 0 < len(as_recorded) < len(names):
         spread = next(name for name, post in zip(names, posteriors, strict=True) if post.fitted is not None)
-        them = "that fit" if len(as_recorded) == 1 else "those fits"
         raise InputError(
             f"values that occur several times in a column are spread in {spread!r} and not in {some(as_recorded)}, so "
-            f'that their densities cannot be compared; repeat {them} with ties="spread" (--ties spread), or give '
-            "X_heldout."
+            "that their densities cannot be compared; give X_heldout, or compare those alone that spread them."
         )

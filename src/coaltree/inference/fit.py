@@ -61,7 +61,6 @@ def fit(
     groups: Sequence[Any] | None = None,
     start: Posterior | Tree | None = None,
     transform: TransformLike | None = None,
-    ties: Literal["auto", "spread"] = "auto",
     max_seconds: float | None = None,
     resample: Literal["columns"] | None = None,
     n_resamples: int = DEFAULT_RESAMPLES,
@@ -101,9 +100,6 @@ def fit(
     transform : scikit-learn transformer of the table, such as ``ct.Preprocessor(log=True)`` or ``StandardScaler()``. A
         copy is fitted to X and kept as `Posterior.transform`, so that new rows are given as X was; `Posterior.X` is
         what comes out. A saved posterior keeps a `Preprocessor`; new rows for any other are to be transformed by hand.
-    ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
-        where a variance is learnt for each column (diagonal, full); "spread" does so with every covariance,
-        which makes posteriors that `compare` can tell apart.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
     resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
         posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
@@ -131,7 +127,6 @@ def fit(
         noise=noise,
         errors=errors,
         groups=groups,
-        ties=ties,
         transform=transform,
     )
     run = begin_run(data, settings, start, random_state, checkpoint)

@@ -11,7 +11,6 @@ from .._runtime.formatting import some
 from .._runtime.memory import require_memory
 from .._runtime.progress import duration
 from .._runtime.threads import single_threaded_blas
-from .._runtime.validation import check_choice
 from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
@@ -27,8 +26,6 @@ from .chains.resampling import check_resampling
 from .chains.state import ChainData, ChainDraws, collapse_replicates
 from .settings import MIN_DRAWS, RunSettings
 
-TIES = ("auto", "spread")
-SPREAD = frozenset({"tied"})  # for `modelled`: equal values of a column are to be spread
 MAX_SCALE_RATIO = 100.0  # of columns under one variance
 MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
 MATRICES_AT_ONCE, FACTORISATIONS_PER_ITERATION = 8, 15  # of a full covariance, roughly
@@ -54,7 +51,6 @@ def prepare(
     noise: Any = None,
     errors: Any = None,
     groups: Any = None,
-    ties: str = TIES[0],
     transform: Any = None,
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
@@ -62,7 +58,6 @@ def prepare(
     if noise is None:  # Student's where the sampler can learn it, else none
         noise = Noise(tails="student") if sampler.learns_noise else Noise(0.0)
     noise = as_noise(noise)
-    check_choice("ties", ties, TIES)
     table = read_table(X, allow_missing=True, keep_single=True)
     given, info = without_empty_rows(RowInputs(table, groups, errors))
     table, transformer = fit_transform(given.table, transform)
@@ -73,8 +68,7 @@ def prepare(
     # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
     recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
     _announce_cost_of_full(covariance, table.values.shape[1], settings)
-    model = _modelled_apart(recorded, rows, table, covariance, ties, settings.resample is None)
-    info |= {"ties_given": ties} if ties == "spread" else {}
+    model = _modelled_apart(recorded, rows, table, covariance, settings.resample is None)
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
     if "covariance_choice" not in model.info:
         _warn_of_scales(model.covariance, table)
@@ -89,15 +83,11 @@ def prepare(
     return FitData(table, rows, noise, model, chains, info, transformer)
 
 
-def _modelled_apart(
-    values: np.ndarray, rows: LeafRows, table: Table, covariance: Any, ties: str, allow_full: bool
-) -> Modelled:
+def _modelled_apart(values: np.ndarray, rows: LeafRows, table: Table, covariance: Any, allow_full: bool) -> Modelled:
     """The model of distinct rows; ties are spread where rows are equal in every column that both have.
 
     Such rows are no copies, for two of them may differ where a third has no values, and have no density at distance 0.
     """
-    if ties == "spread":
-        return modelled(values, rows.kept, table.features, covariance, SPREAD, allow_full)
     model = modelled(values, rows.kept, table.features, covariance, allow_full=allow_full)
     pair = None if rows.has_density or model.is_spread else agreeing_pair(model.values)
     if pair is None:
@@ -105,14 +95,14 @@ def _modelled_apart(
     names = rows.names_of_kept()
     warnings.warn(
         f"rows {names[pair[0]]!r} and {names[pair[1]]!r} are equal in every column that both have, so that their "
-        "distance is 0; to keep such rows apart, equal values are spread over the step they are recorded in, as by "
-        'ties="spread". A fixed noise, such as noise=0.1, keeps them apart, too.',
+        "distance is 0; to keep such rows apart, equal values are spread over the step they are recorded "
+        "in. A fixed noise, such as noise=0.1, keeps them apart, too.",
         CoaltreeWarning,
         stacklevel=4,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoaltreeWarning)  # said already
-        return modelled(values, rows.kept, table.features, covariance, SPREAD, allow_full)
+        return modelled(values, rows.kept, table.features, covariance, spread=True, allow_full=allow_full)
 
 
 def _check_sampler(sampler: Sampler, noise: Noise, rows: LeafRows) -> None:

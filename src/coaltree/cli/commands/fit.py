@@ -35,9 +35,6 @@ COVARIANCE_HELP = """How columns vary: in proportion to their own variances (sca
     scaled."""
 INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for
     squared_exponential."""
-TIES_HELP = """Values that occur several times in a column: auto spreads them over the step they are recorded in where
-    each column has a variance of its own (diagonal, full), spread always; `coaltree compare` needs the same in
-    all."""
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
@@ -60,7 +57,6 @@ LABEL_HELP = "Column of classes or numbers, not fitted but compared with the clu
 @click.option("--scale", type=AXES, help=SCALE_HELP)
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
-@click.option("--ties", type=click.Choice(("auto", "spread")), default="auto", help=TIES_HELP)
 @click.option("--grid", type=GRID, metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", help="How trees are sampled.")
 @options.sampling_options

@@ -42,23 +42,21 @@ def modelled(
     rows: np.ndarray,
     names: Sequence[str] | None,
     covariance: CovarianceLike,
-    avoid: frozenset[str] = frozenset(),
+    spread: bool = False,
     allow_full: bool = True,
 ) -> Modelled:
     """Choose covariance and columns for the distinct rows (g, d), of these numbers in the user's table; warn once.
 
-    `avoid` adds to what the covariance cannot take (see `Covariance.cannot_take`); without `allow_full` "auto" is never
-    "full".
+    Ties are spread where the covariance cannot take them, or with `spread`; without `allow_full` "auto" is never "full".
     """
     d = values.shape[1]
     info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
     constant = constant_columns(values)
     if is_auto(covariance):
         covariance, info["covariance_choice"] = choose_family(values, ~constant, allow_full)
-        avoid = avoid | {"constant"}  # whichever family it is
     covariance = as_covariance(covariance, d)
-    avoid = covariance.cannot_take | avoid
-    left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
+    cannot_take = covariance.cannot_take | ({"constant"} if "covariance_choice" in info else set())
+    left_out = constant if "constant" in cannot_take else np.zeros(d, dtype=bool)
     if left_out.all():
         raise _nothing_varies(values)
     low, high = _bounds(values)
@@ -66,7 +64,7 @@ def modelled(
         "constant": np.flatnonzero(left_out & ~(low < high)),
         "constant but for rounding": np.flatnonzero(left_out & (low < high)),
     }
-    if "dependent" in avoid:
+    if "dependent" in cannot_take:
         varying = np.flatnonzero(~left_out)
         column_variances(values[:, varying])  # refused where they are no numbers, before anything is concluded of them
         reasons["a linear function of columns before it"] = varying[dependent_columns(values[:, varying])]
@@ -79,7 +77,7 @@ def modelled(
     if len(used) < d:
         values = np.ascontiguousarray(values[:, used])  # as all others: sums of columns round differently
     tied = np.zeros(len(used), dtype=bool)
-    if "tied" in avoid:
+    if spread or "tied" in cannot_take:
         values, tied = spread_ties(values, rows, used)
     if tied.any():
         info["ties"] = f"equal values spread over the step they are recorded in: {_named(used[tied], names)}"
