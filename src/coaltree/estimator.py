@@ -112,8 +112,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def _fit(self, X: ArrayLike, errors: ArrayLike | None) -> None:
         X = as_frame(X)
-        dtypes = (np.float64, np.float32)  # float32 stays, all else becomes float64
-        values = validate_data(self, X, dtype=dtypes, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, 1, len(values))
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "n_clusters"}

@@ -21,7 +21,7 @@ from ._runtime.typing import RandomState
 from ._runtime.validation import check_count
 from .errors import InputError
 from .inference.fit import fit
-from .model.data.table import Table, as_double
+from .model.data.table import Table
 from .model.process.noise import NoiseLike
 from .posterior.clusters.answer import answer_for
 from .posterior.posterior import Posterior
@@ -174,7 +174,7 @@ def _representation(adata: Any, use_rep: str, n_pcs: int | None) -> np.ndarray:
         existing = some([*map(str, adata.obsm.keys()), "X"])
         advice = " Make it with scanpy.pp.pca(adata)." if use_rep == "X_pca" else ""
         raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there are {existing}.{advice}")
-    values = np.asarray(values, dtype=np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64)
+    values = np.asarray(values, dtype=np.float64)
     if n_pcs is not None:
         values = values[:, : check_count("n_pcs", n_pcs, 1, values.shape[1])]
     return values
@@ -200,7 +200,7 @@ def _for_scanpy(posterior: Posterior, categories: list[str], values: np.ndarray,
     number = np.array([*map(categories.index, tree.labels), *range(tree.n, 2 * tree.n - 1)])
     linkage[:, :2] = number[linkage[:, :2].astype(int)]
     drawn = layout(linkage, labels=categories, no_plot=True)
-    means = np.stack([as_double(values[codes == code]).mean(axis=0) for code in range(len(categories))])
+    means = np.stack([values[codes == code].mean(axis=0) for code in range(len(categories))])
     interval = np.asarray(posterior.node_times(tree))
     return {
         "linkage": linkage,

@@ -177,25 +177,3 @@ def test_dendrogram_refuses_wrong_groups(adata, settings, sentence):
     adata.obs["unused"] = adata.obs["kind"].cat.add_categories(["ghost"])
     with pytest.raises(ct.InputError, match=sentence):
         ct.scanpy.dendrogram(adata, **settings)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_dendrogram_keeps_float32_and_gives_the_same_bits():
-    rng = np.random.default_rng(0)
-    kinds = pd.Categorical(rng.choice(list("abcd"), 60))
-    X = (3.0 * rng.standard_normal((4, 5))[kinds.codes] + rng.standard_normal((60, 5))).astype(np.float32)
-    names = pd.Index([f"cell {i}" for i in range(60)])
-
-    def cells_of(values):
-        made = StandIn(None, pd.DataFrame({"kind": kinds}, names))
-        made.obsm["X_pca"] = values
-        return made
-
-    single, double = cells_of(X), cells_of(X.astype(np.float64))
-    posts = [ct.scanpy.dendrogram(adata, "kind", **TINY) for adata in (single, double)]
-    assert [post.X.dtype for post in posts] == [np.float32, np.float64]
-    np.testing.assert_array_equal(posts[0].times, posts[1].times)
-    found = [adata.uns["dendrogram_kind"]["correlation_matrix"] for adata in (single, double)]
-    np.testing.assert_array_equal(*found)
-    post = ct.scanpy.cells(single, **TINY)
-    assert post.X.dtype == np.float32 and not np.shares_memory(post.X, X)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-_DTYPES = {"f": (np.float64,), "f or single": (np.float64, np.float32), "i": (np.int32, np.int64)}
+_DTYPES = {"f": (np.float64,), "i": (np.int32, np.int64)}
 
 
 @dataclass(frozen=True)
 class Array:
-    """An array of float64 ("f"; with "f or single" float32 too) or of int32 or int64 ("i").
+    """An array of float64 ("f") or of int32 or int64 ("i").
 
     None in `shape` is any length, a last `...` any rest.
     """

@@ -22,7 +22,7 @@ from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
 from ..errors import CoaltreeWarning, InputError, InterruptedWarning
 from ..model.covariance import CovarianceLike
-from ..model.data.table import as_double, as_frame
+from ..model.data.table import as_frame
 from ..model.data.transform import TransformLike
 from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
@@ -69,8 +69,7 @@ def fit(
 
     Parameters
     ----------
-    X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing. A table of float32 is kept, and
-        saved, as float32; its draws are those of the same numbers in float64.
+    X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing.
     covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d)
         array or an object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows for d columns that
         are not constant; else "spherical" where columns have similar ranges, as in one unit, and "scaled" where they
@@ -154,7 +153,7 @@ def begin_run(
     settings = with_limits(settings, data.chains.n, d, n_bytes, is_given_start=start is not None)
     saved = None
     if checkpoint is not None:
-        content = as_double(data.table.values), data.rows.labels, data.model.covariance, data.chains, starts
+        content = data.table.values, data.rows.labels, data.model.covariance, data.chains, starts
         fingerprint = joblib.hash((*content, settings._replace(max_seconds=None)))  # of the run that it may resume
         saved = Checkpoint(checkpoint, fingerprint, seed_is_given=random_state is not None)
     run = Run(data.chains, settings, seed_of(random_state), starts, saved)

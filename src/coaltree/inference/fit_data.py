@@ -17,7 +17,7 @@ from ..model.covariance.base import column_variances
 from ..model.data.columns import Modelled, imputed_everywhere, modelled
 from ..model.data.leaves import LeafRows, RowInputs, read_rows, warn_of_groups, without_empty_rows
 from ..model.data.missing import agreeing_pair, check_apart, missing_entries
-from ..model.data.table import Table, as_double, read_table
+from ..model.data.table import Table, read_table
 from ..model.data.transform import TransformLike, fit_transform
 from ..model.process.noise import Noise, as_noise, noise_model
 from ..posterior import Posterior
@@ -58,15 +58,14 @@ def prepare(
     if noise is None:  # Student's where the sampler can learn it, else none
         noise = Noise(tails="student") if sampler.learns_noise else Noise(0.0)
     noise = as_noise(noise)
-    table = read_table(X, allow_missing=True, keep_single=True)
+    table = read_table(X, allow_missing=True)
     given, info = without_empty_rows(RowInputs(table, groups, errors))
     table, transformer = fit_transform(given.table, transform)
     info |= {} if transformer is None else {"transform": " ".join(str(transformer).split())}
     rows = read_rows(table, noise, given.groups, given.errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
-    # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
-    recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
+    recorded = table.values if len(rows.kept) == len(table.values) else table.values[rows.kept]
     _announce_cost_of_full(covariance, table.values.shape[1], settings)
     model = _modelled_apart(recorded, rows, table, covariance, settings.resample is None)
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
@@ -169,7 +168,7 @@ def _warn_of_scales(covariance: Covariance, table: Table) -> None:
     """Under one variance for all columns, those of small scale have hardly any effect."""
     if not isinstance(covariance, Spherical):
         return
-    sd = np.sqrt(column_variances(as_double(table.values)))
+    sd = np.sqrt(column_variances(table.values))
     varies = np.nanmax(table.values, axis=0) > np.nanmin(table.values, axis=0)
     if not varies.any() or sd[varies].max() <= MAX_SCALE_RATIO * sd[varies].min():
         return

@@ -18,7 +18,6 @@ from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
 from ..model.data.replicates import leaf_means
-from ..model.data.table import as_double
 from ..model.data.transform import Preprocessor, TransformLike
 from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike
 from ..numerics.weighted import effective_sample_size
@@ -89,7 +88,7 @@ class Posterior:
     theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters by name, each (T, …).
     chain: np.ndarray  #: (T,) the chain of every draw.
     is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
-    X: np.ndarray | None  #: (rows, d) what was fitted, NaN where missing; float64, or float32 where that was given.
+    X: np.ndarray | None  #: (rows, d) what was fitted, NaN where missing.
     columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
     noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.
@@ -237,7 +236,7 @@ class Posterior:
 
     def given_values(self) -> np.ndarray:
         """(rows, d) X, in the units in which it was given where a `Preprocessor` changed each column by itself."""
-        return self._undone(as_double(self._data))
+        return self._undone(self._data)
 
     def _undone(self, values: np.ndarray) -> np.ndarray:
         can_undo = isinstance(self.transform, Preprocessor) and self.transform.is_by_columns

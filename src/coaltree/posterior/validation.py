@@ -56,11 +56,10 @@ def checked_contents(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_table(X: Any, columns: Any, n_rows: int) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
-    """The rows, float32 where they are, and the names of their columns, those of a DataFrame by default."""
+    """The rows, and the names of their columns, those of a DataFrame by default."""
     columns = getattr(X, "columns", None) if columns is None else columns
     names = None if columns is None else tuple(map(str, columns))
-    precision = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-    values = check_array("X", X, precision, rows=n_rows, columns=None)
+    values = check_array("X", X, rows=n_rows, columns=None)
     if values is not None and names is not None and len(names) != values.shape[1]:
         raise InputError(f"columns must name the {values.shape[1]} columns of X, not {len(names)}.")
     return values, names

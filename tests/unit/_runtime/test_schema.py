@@ -12,7 +12,6 @@ from coaltree._runtime.schema import Array, Value, are_names, check_fields, is_f
         (Array("f", (2, None)), [np.zeros((2, 5))], [np.zeros(2), np.zeros((3, 5)), np.zeros((2, 5), int), None, 1.0]),
         (Array("f", (2, ...)), [np.zeros(2), np.zeros((2, 3, 4))], [np.zeros((3, 2)), np.zeros(())]),
         (Array("i", (2,)), [np.zeros(2, np.int32), np.zeros(2, np.int64)], [np.zeros(2), np.zeros(2, np.uint8)]),
-        (Array("f or single", (1,)), [np.zeros(1), np.zeros(1, np.float32)], [np.zeros(1, np.float16)]),
         (Array("f", (1,), is_finite, optional=True), [None, np.ones(1)], [np.array([np.nan])]),
         (Value(int, lambda value: value > 0), [3], [0, True, 3.0, "3", None]),
         (Value((int, float), is_number), [3, 0.5], [np.inf, False]),

@@ -51,9 +51,3 @@ def test_check_array_is_read_only_and_of_the_given_type():
     found = check_array("x", [[0], [1]], np.float32, rows=2, columns=None)
     assert found.dtype == np.float32 and not found.flags.writeable
     assert check_array("x", None, rows=2) is None
-
-
-def test_posterior_keeps_float32():
-    trees = np.tile([[0, 1], [2, 3]], (2, 1, 1)), np.tile([1.0, 2.0], (2, 1))
-    assert ct.Posterior(*trees, X=np.zeros((3, 2), np.float32)).X.dtype == np.float32
-    assert ct.Posterior(*trees, X=[[0], [1], [2]]).X.dtype == np.float64

@@ -223,7 +223,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...posterior.diagnostics.resamples import MEANING
 
     shell.say(source.description)
-    read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
+    read_table(source.table, allow_missing=True)  # refuses what nothing can be said about
     is_plain = settings.get("transform") is None
     if is_auto(settings["covariance"]) and is_plain:
         shell.say(f"covariance: {choice_for(source.table.values, settings.get('resample') is None)}")

@@ -18,7 +18,6 @@ from ...errors import CoaltreeWarning, InputError
 from ..covariance import Covariance, CovarianceLike, as_covariance
 from ..covariance.base import column_variances
 from .duplicates import find_distinct
-from .table import as_double
 from .ties import spread_ties
 
 _MIN_RANGE = 2.0**-46  # of a column, beside its largest value: what differs less is constant
@@ -47,7 +46,8 @@ def modelled(
 ) -> Modelled:
     """Choose covariance and columns for the distinct rows (g, d), of these numbers in the user's table; warn once.
 
-    Ties are spread where the covariance cannot take them, or with `spread`; without `allow_full` "auto" is never "full".
+    Ties are spread where the covariance cannot take them, or with `spread`; without `allow_full`, "auto" is never
+    "full".
     """
     d = values.shape[1]
     info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
@@ -117,7 +117,7 @@ def rows_for_full(d: int) -> int:
 
 def choice_for(values: np.ndarray, allow_full: bool = True) -> str:
     """What `choose_family` says of a table (n, d)."""
-    rows = as_double(values[find_distinct(values, quiet=True).first])
+    rows = values[find_distinct(values, quiet=True).first]
     return choose_family(rows, ~constant_columns(rows), allow_full)[1]
 
 
@@ -184,7 +184,6 @@ def imputed_everywhere(imputed: np.ndarray, X: np.ndarray, used: np.ndarray | No
     """Draws (T, missing entries of X) from those of the columns in the model; the other columns follow from these."""
     if used is None:
         return imputed
-    X = as_double(X)
     row_of, column_of = np.nonzero(np.isnan(X))
     is_used = np.isin(column_of, used)
     everywhere = np.empty((len(imputed), len(row_of)))

@@ -1,8 +1,4 @@
-"""`Table`: what the user gave, an array or a DataFrame, as checked numbers with names of rows and columns.
-
-Numbers are float64. Where asked, float32 stays as it is to save memory, and is made `as_double` where it is used: every
-float32 is a float64, so results have the same bits.
-"""
+"""`Table`: what the user gave, an array or a DataFrame, as checked numbers with names of rows and columns."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,14 +12,9 @@ from ...errors import InputError
 class Table(NamedTuple):
     """Checked input: values (n, d), names of rows and columns."""
 
-    values: np.ndarray  # float64, or float32 where it was given so and `read_table` was asked to keep it
+    values: np.ndarray  # float64
     labels: tuple[str, ...]
     features: tuple[str, ...] | None
-
-
-def as_double(values: np.ndarray) -> np.ndarray:
-    """The same numbers as float64; they are copied only where they are not."""
-    return np.asarray(values, dtype=np.float64)
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -47,16 +38,12 @@ def as_frame(X: Any) -> Any:
     return found if hasattr(found, "columns") and hasattr(found, "index") else X
 
 
-def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, keep_single: bool = False) -> Table:
-    """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed.
-
-    With `keep_single`, float32 stays float32.
-    """
+def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2) -> Table:
+    """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed."""
     X = as_frame(X)
     _refuse_other_tables(X)
     features = column_names(X)
-    values = X.values if isinstance(X, Table) else _as_numbers(X, features, keep_single)
-    values = values if keep_single and values.dtype == np.float32 else as_double(values)
+    values = X.values if isinstance(X, Table) else _as_numbers(X, features)
     if values.ndim != 2:
         raise InputError(f"X must have rows and columns, not {values.ndim} dimensions; reshape it to (n, d).")
     values = np.ascontiguousarray(values)  # sums round differently where memory is laid out by columns
@@ -88,7 +75,7 @@ def _refuse_other_tables(X: Any) -> None:
         raise InputError(f"X is a {name}; give a pandas DataFrame or an array, for example X.compute().")
 
 
-def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> np.ndarray:
+def _as_numbers(X: Any, columns: tuple[str, ...] | None) -> np.ndarray:
     if columns is not None:
         # two columns may have the same name
         text = [(name, dtype) for name, dtype in zip(columns, X.dtypes, strict=True) if not _is_number(dtype)]
@@ -100,9 +87,7 @@ def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> n
                 f"columns {', '.join(map(repr, names))} of X hold {text[0][1]}, not numbers; drop or encode them, such "
                 f"as X.drop(columns={names})."
             )
-        is_single = keep_single and len(columns) > 0 and all(dtype == np.float32 for dtype in X.dtypes)
-        dtype = np.float32 if is_single else np.float64
-        return np.array(X.to_numpy(dtype=dtype, na_value=np.nan), dtype=dtype)
+        return np.array(X.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")
     try:
@@ -111,8 +96,7 @@ def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> n
             raise InputError("X holds complex data, which is not supported; give real numbers.")
         if array.dtype.kind in "mM":
             raise InputError(f"X holds {array.dtype}, not numbers; give them as numbers in a unit of your choice.")
-        is_single = keep_single and array.dtype == np.float32
-        return np.ma.filled(array.astype(np.float32 if is_single else np.float64), np.nan)  # what is masked is missing
+        return np.ma.filled(array.astype(np.float64), np.nan)  # what is masked is missing
     except InputError:
         raise
     except (TypeError, ValueError, OverflowError):

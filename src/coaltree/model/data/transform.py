@@ -15,7 +15,7 @@ from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_choice, is_whole
 from ...errors import InputError
-from .table import Table, as_double, read_table
+from .table import Table, read_table
 
 TransformLike = Any  # an object with `fit_transform` and `transform`
 Columns = bool | Sequence[str | int]
@@ -96,7 +96,7 @@ class Preprocessor:
         return values
 
     def _logarithms(self, table: Table) -> np.ndarray:
-        values, names = np.array(as_double(table.values)), table.features
+        values, names = np.array(table.values), table.features
         for word, function, limit in (("log", np.log, 0.0), ("log1p", np.log1p, -1.0)):
             columns = self._numbers(word)
             bad = np.argwhere(values[:, columns] <= limit)
@@ -187,7 +187,7 @@ def fit_transform(table: Table, transformer: TransformLike | None) -> tuple[Tabl
 
 def transformed(table: Table, transformer: Any, method: str = "transform") -> Table:
     """A table as a transformer returns it, which is given a DataFrame where columns have names."""
-    name, X = type(transformer).__name__, as_double(table.values)
+    name, X = type(transformer).__name__, table.values
     if table.features is not None:
         from pandas import DataFrame
 

@@ -78,7 +78,7 @@ def _fields(content: Any) -> dict[str, Any]:
         "labels": Value(list, are_names),
         "theta": {name: Array("f", (n_trees, ...)) for name in dict(content["theta"])},
         "chain": Array("i", (n_trees,), optional=True),
-        "X": Array("f or single", (n_rows, None), _has_squares, optional=True),
+        "X": Array("f", (n_rows, None), _has_squares, optional=True),
         "columns": Value(list, are_names, optional=True),
         "covariance": Value(dict, optional=True),
         "noise": Value((int, float, dict)),

@@ -20,7 +20,7 @@ from ...errors import InputError
 from ...model.covariance.base import Covariance, cholesky_whitener
 from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse, replicates_of
-from ...model.data.table import Table, as_double
+from ...model.data.table import Table
 from ...model.process.coalescent import log_prior
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw, NoiseModel, noise_model
 from ...model.process.noise import log_prior as noise_log_prior
@@ -105,7 +105,7 @@ def log_parts(posterior: "Posterior", draws: np.ndarray) -> dict[str, np.ndarray
     rows = rows_of(posterior)
     assert posterior.X is not None
     recorded = posterior.X[rows.kept] if posterior.used is None else posterior.X[rows.kept][:, posterior.used]
-    noise = noise_model(posterior.noise, as_double(recorded), None if rows.errors is None else rows.errors[rows.kept])
+    noise = noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
     with single_threaded_blas():
         every = {int(t): _log_parts_of_draw(posterior, int(t), rows, noise) for t in np.unique(draws)}
     stacked = np.array([every[int(t)] for t in np.ravel(draws)]).reshape(*np.shape(draws), -1)
