@@ -1,10 +1,9 @@
-"""Cuts into the true number of clusters: what least size, and where side branches belong, on simulated blobs.
+"""Cuts into the true number of clusters, on simulated blobs: the best disjoint clades of the mean tree.
 
-Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage and of the mean tree:
-its last merges undone (min_size=1), its clusters (`Posterior.cut`), the same with side branches given to the cluster
-with the nearest centre, and with least sizes of other shares of n / k. Then which rows `outliers=True` names: the share
-of all rows, the share of those that are outliers, and the share of outliers that it finds. What was measured is kept
-(`kept`), and MINUTES=20 prints what there is then.
+Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage, of `Posterior.cut`
+(heights of the mean tree, rows in none by mean D-bar), and of the same tree cut by its times, as one that was read from
+a file is. Then which rows `outliers=True` names: the share of all rows, the share of those that are outliers, and the
+share of outliers that it finds. What was measured is kept (`kept`), and MINUTES=20 prints what there is then.
 """
 
 import warnings
@@ -14,8 +13,6 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
-from coaltree.posterior.clusters.partitions import whitened_rows
-from coaltree.tree.cuts import check_cut, cut_trees
 
 from .kept import Kept, commits_of
 from .timing import commit, table
@@ -45,25 +42,12 @@ def blobs(rng, n, k, d, distance, kind):
 
 def cuts(X, k, post):
     """{name: labels}."""
-    found = {
-        "Ward": fcluster(linkage(X, "ward"), k, "maxclust"),
-        "last merges": post.cut(k, min_size=1),
-        "cut": post.cut(k),
-        "nearest centre": by_nearest_centre(post, k),
-    }
-    for share in (0.1, 0.15, 0.35):
-        found[f"{share} n / k"] = post.cut(k, min_size=int(np.ceil(share * len(X) / k)))
-    return found
-
-
-def by_nearest_centre(post, k):
-    """Side branches in the clusters whose other rows have the nearest mean."""
     tree = post.mean_tree()
-    cut = cut_trees(tree.children[None], np.array([k - 1]), check_cut(tree.n, k).min_sizes)[0][0]
-    rows = whitened_rows(post)
-    centres = np.stack([rows[cut == c].mean(axis=0) for c in range(k)])
-    nearest = np.square(rows[:, None] - centres).sum(axis=2).argmin(axis=1)
-    return np.where(cut >= 0, cut, nearest)
+    return {
+        "Ward": fcluster(linkage(X, "ward"), k, "maxclust"),
+        "cut": post.cut(k),
+        "cut by times": ct.Tree(tree.children, tree.times).cut(k),
+    }
 
 
 def measure(kind, which):

@@ -41,7 +41,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    labels_ : (n,) the cluster of each row, clades of `tree_` with their side branches; see `Posterior.cut`. Rows with
+    labels_ : (n,) the cluster of each row, clades of `tree_`; see `Posterior.cut`. Rows with
         missing values only are in no tree: they are -1 here, and 0 in all of `membership_`.
     n_clusters_ : int
     membership_ : (n, n_clusters_) probability of each cluster for each row; see `Posterior.membership`.

@@ -29,7 +29,7 @@ FILES = {
     "tree.newick": "the mean tree, nodes labelled with their transfer support",
     "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
     TREES: "sampled trees (NEXUS), at most 1,000, and of many leaves fewer",
-    "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves (fcluster may peel off side branches)",
+    "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
     "clusters.csv": "the cluster of each row (of each leaf, with groups), with probabilities and side branches",
     "tree.png": "the tree with supports and time intervals",
     "tree.svg": "the same as vector graphics",
