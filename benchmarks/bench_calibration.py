@@ -8,7 +8,7 @@ correlated columns, curves, replicates. Each is fitted with and without noise, t
     memberships    the probability of each row's cluster, at the true number, and whether it is that cluster
     stability      of each cluster, at the true number, and its Jaccard similarity with the closest true one
     times          how many of the 90 % intervals of times are right: of the root, and of where 40 pairs of rows meet
-    number         how many of the smallest sets of numbers of clusters with probability 90 % have the true one
+    number         how often the true number of clusters is between `low` and `high` of the suggestion
 
 Standard errors are those of tables drawn anew (jackknife over tables). Groups inside a star-like cluster agree with it
 whatever they are, so that what is true there may lie above what is said; below it is too sure.
@@ -196,7 +196,7 @@ def of_transfer(post, nodes):
 
 def of_clusters(post, clusters):
     k = int(clusters.max()) + 1
-    answer = answer_for(post, k, quietly=True)
+    answer = answer_for(post, k)
     shared = np.zeros((k, k))
     np.add.at(shared, (answer.labels, clusters), 1.0)
     either = shared.sum(axis=1)[:, None] + shared.sum(axis=0) - shared
@@ -204,13 +204,11 @@ def of_clusters(post, clusters):
     match = np.empty(k, int)
     match[own] = true
     suggestion = post.suggest_n_clusters()
-    likely = np.argsort(-suggestion.candidates["probability"], kind="stable")
-    enough = int(np.searchsorted(np.cumsum(suggestion.candidates["probability"][likely]), LEVEL)) + 1
     return {
         "memberships": pairs(answer.probability, match[answer.labels] == clusters),
         "stability": pairs(answer.stability.jaccard, (shared / either).max(axis=1)),
         "words": list(answer.stability.words),
-        "number": [[LEVEL, float(k in suggestion.candidates["n_clusters"][likely[:enough]])]],
+        "number": [[LEVEL, float(suggestion.low <= k <= suggestion.high)]],
     }
 
 

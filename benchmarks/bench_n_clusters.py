@@ -7,17 +7,15 @@ centres and 300 to 10,000 rows where Ward at 6 has an ARI of at least 0.99. In 2
 columns has 20 tables, five at each separation.
 
     shown         post.suggest_n_clusters() with short runs (one chain of 30 + 30 iterations, of make_blobs with its
-                  many rows 150 + 150) of otherwise default `fit`: the smallest number of its range
-    likeliest     the number of highest probability, which is the same where that is at least 50 %
-    trees only    what is shown for the trees without their data
+                  many rows 150 + 150) of otherwise default `fit`
     silhouette    the largest mean silhouette width of Ward's clusters (it cannot say 1)
     gap           the gap statistic of k-means, 20 uniform tables
     tied, full    the least BIC of Gaussian mixtures with one covariance, or one each, the best of 5 starts
     HDBSCAN       as scikit-learn has it
 
-The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all). Then how often the
-probability of the suggested number is right, and how often a cluster is a true one that is called stable: clusters at
-the true number, one less and one more, beside the blobs.
+The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all). Then how often a
+second seed shows the same number, how often there is a range, and how often a cluster is a true one that is called
+stable: clusters at the true number, one less and one more, beside the blobs.
 
 Tables are kept (`kept`): a run that was stopped resumes. It begins none after 25 minutes, or MINUTES, and prints what
 there is; FULL=1 is all 20 replicates.
@@ -36,7 +34,6 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
-from coaltree.posterior.clusters.n_clusters import MIN_PROBABILITY
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
@@ -106,7 +103,7 @@ def six_blobs(number, n):
 
 
 def by_coaltree(X, truth, about):
-    """The numbers that we say, seconds, the probability of ours, and stabilities beside the truth."""
+    """The number that we say, seconds, the least stability at each number, and stabilities beside the truth."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short chains
         began = time.process_time()
@@ -114,15 +111,12 @@ def by_coaltree(X, truth, about):
         post = ct.fit(X, random_state=about["seed"], **settings)
         said = post.suggest_n_clusters()
         seconds = {"shown": time.process_time() - began}
-        trees = ct.Posterior(post.children, post.times, theta=post.theta, noise=post.noise)
-        likeliest = int(said.candidates["probability"].argmax()) + 1
-        alone = trees.suggest_n_clusters().n_clusters
-        numbers = {"shown": said.n_clusters, "likeliest": likeliest, "trees only": alone}
         again = ct.fit(X, random_state=about["seed"] + 1_000_000, **settings).suggest_n_clusters()
         stability = found_again(post, truth, about["k"])
     return {
-        "about": about, "numbers": numbers, "seconds": seconds, "probability": said.probability,
-        "range": [said.low, said.high], "again": [again.low, again.high, again.probability],
+        "about": about, "numbers": {"shown": said.n_clusters}, "seconds": seconds,
+        "least": said.candidates["stability"].tolist(), "again_least": again.candidates["stability"].tolist(),
+        "range": [said.low, said.high], "again": again.n_clusters,
         "stability": stability, "commit": commit().strip(" ,"),
     }  # fmt: skip
 
@@ -200,7 +194,7 @@ OTHERS = {
     "HDBSCAN": by_hdbscan,
 }
 ASKED_OF_ALL = ("silhouette", "HDBSCAN")
-METHODS = ("shown", "likeliest", "trees only", *OTHERS)
+METHODS = ("shown", *OTHERS)
 
 
 # What is printed
@@ -232,24 +226,10 @@ def report(outcomes):
     small = grid + alone
     each = {name: np.mean([one["seconds"][name] for one in small]) for name in ("shown", *OTHERS)} if small else {}
     print("\nseconds a table of 80 rows: " + ", ".join(f"{name} {mean:.2f}" for name, mean in each.items()))
-    print("\nprobability said of the suggested number, and how often it was right")
-    chance = np.array([one["probability"] for one in small])
-    right = np.array([one["numbers"]["shown"] == one["about"]["k"] for one in small])
-    for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
-        brackets("tables, right in", low, high, chance, right)
-    ranges = np.array([one["range"] for one in small]).reshape(-1, 2)
-    again = np.array([one["again"] for one in small]).reshape(-1, 3)
-    is_one = ranges[:, 0] == ranges[:, 1]
-    same = (ranges == again[:, :2]).all(axis=1)
-    sure = (chance >= MIN_PROBABILITY) | (again[:, 2] >= MIN_PROBABILITY)
-    shown_again = ranges[:, 0] == again[:, 0]
-    print("\na second seed of every table")
-    print(
-        f"  the same number is shown: {share(shown_again)}; where one of the two has 50 %: {share(shown_again, sure)}"
-    )
-    print(f"  the same number or range is said: {share(same)}")
-    wide = share(np.ptp(ranges, axis=1) == 1, ~is_one)
-    print(f"a range is said of {share(~is_one)} of the tables; of these {wide} are two numbers wide")
+    shown_again = np.array([one["numbers"]["shown"] == one["again"] for one in small])
+    has_range = np.array([one["range"][0] < one["range"][1] for one in small])
+    print(f"\na second seed of every table shows the same number: {share(shown_again)}")
+    print(f"a range is said of {share(has_range)} of the tables")
     print("\nstability of a cluster, and how often it is a true blob (Jaccard similarity of at least 0.75)")
     pairs = np.array([pair for one in small for pair in one["stability"]]).reshape(-1, 2)
     for low, high in itertools.pairwise(LEVELS):

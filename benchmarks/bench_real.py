@@ -7,7 +7,7 @@ better one counts (means over the seeds of methods with a random start). HDBSCAN
 its noise points count as clusters of one; its tree is the single linkage of mutual reachability distances (package
 `hdbscan`). Genie's tree is made by `genieclust`. Methods without a tree have a dash for purity.
 
-Then the means of purity and ARI, and for each seed the number of clusters that coaltree suggests, its probability and
+Then the means of purity and ARI, and for each seed the number of clusters that coaltree suggests, its range and
 range, how many of these clusters are stable, and their ARI.
 
 The six tables of earlier versions of this page come first, with means of their own: iris, wine, breast cancer and 500
@@ -163,12 +163,12 @@ def ours(X, classes, seed):
 
 
 def stated(suggestion):
-    """What a suggestion says: the number, its probability and, where there is one, its range."""
-    low, high = (getattr(suggestion, name, None) for name in ("low", "high"))
+    """What a suggestion says: the number, the least stability of its clusters, and its range."""
+    least = {int(k): float(stability) for k, stability in suggestion.candidates}
     return {
         "suggested": int(suggestion.n_clusters),
-        "probability": float(suggestion.probability),
-        "range": None if low is None or high is None else [int(low), int(high)],
+        "least": least.get(suggestion.n_clusters, 1.0),
+        "range": [suggestion.low, suggestion.high],
     }
 
 
@@ -236,8 +236,8 @@ def report_seeds(results):
         print(f"{data}, {n_classes} classes: purity {purity}; ARI at {n_classes} {ari}")
         for one in runs:
             words = ", ".join(f"{count} {word}" for word, count in Counter(one["words"]).items())
-            between = "" if one["range"] is None else ", range {} to {}".format(*one["range"])
+            between = ", range {} to {}".format(*one["range"])
             print(
-                f"  suggested {one['suggested']}, probability {one['probability']:.2f}{between} "
+                f"  suggested {one['suggested']}, least stability {one['least']:.2f}{between} "
                 f"({words}), ARI {one['suggested_ari']:.2f}"
             )

@@ -1,9 +1,8 @@
 """How far the suggested number of clusters depends on the seed: ten seeds of ten tables, with defaults.
 
 Of each table: the number of clusters that `suggest_n_clusters` gives with each seed, the most frequent one and how many
-seeds gave it, the probability stated for it (mean over these seeds), and the most frequent range with its count, where
-a suggestion has one. The last lines count the tables where that probability is at least 50 %, and those of them where
-nine of ten seeds agree.
+seeds gave it, the least stability of its clusters (mean over these seeds), and the most frequent range with its count.
+The last line counts the tables where nine of ten seeds agree.
 
     iris, wine, breast cancer, 500 digits    of scikit-learn
     penguins      of palmerpenguins; where it is not installed, a third table like the next ones
@@ -34,7 +33,7 @@ from .timing import commit, table
 
 REAL, SETTINGS = ("iris", "wine", "breast cancer", "500 digits"), {}
 BRIEFLY = {"REAL": REAL[:2], "SETTINGS": {"n_samples": 30, "n_warmup": 30, "n_chains": 1}}
-LIKELY, AGREE = 0.5, 0.9
+AGREE = 0.9
 
 
 def expression(seed):
@@ -110,11 +109,11 @@ def measure(X, seed):
 
 
 def report(shapes, results):
-    rows, n_likely, n_agree = [], 0, 0
+    rows, n_agree = [], 0
     for name, runs in results.items():
         number, count = most_frequent([one["suggested"] for one in runs])
-        probability = float(np.mean([one["probability"] for one in runs if one["suggested"] == number]))
-        between, n_between = most_frequent([tuple(one["range"]) for one in runs if one["range"] is not None])
+        least = float(np.mean([one["least"] for one in runs if one["suggested"] == number]))
+        between, n_between = most_frequent([tuple(one["range"]) for one in runs])
         rows.append(
             (
                 name,
@@ -122,17 +121,14 @@ def report(shapes, results):
                 " ".join(str(one["suggested"]) for one in runs),
                 number,
                 f"{count} of {len(runs)}",
-                f"{100 * probability:.0f} %",
-                "-" if between is None else "{} to {}, {} of {}".format(*between, n_between, len(runs)),
+                f"{least:.2f}",
+                "{} to {}, {} of {}".format(*between, n_between, len(runs)),
             )
         )
-        n_likely += probability >= LIKELY
-        n_agree += probability >= LIKELY and count >= AGREE * len(runs)
-    header = ("table", "size", "suggested, by seed", "most frequent", "seeds", "probability", "range")
+        n_agree += count >= AGREE * len(runs)
+    header = ("table", "size", "suggested, by seed", "most frequent", "seeds", "least stability", "range")
     table(header, rows)
-    print(f"\nstated probability at least {100 * LIKELY:.0f} %: {n_likely} of {len(rows)} tables")
-    share = f" ({100 * n_agree / n_likely:.0f} %)" if n_likely else ""
-    print(f"of these, at least {100 * AGREE:.0f} % of the seeds agree: {n_agree} of {n_likely}{share}")
+    print(f"\nat least {100 * AGREE:.0f} % of the seeds agree: {n_agree} of {len(rows)} tables")
 
 
 def most_frequent(values):

@@ -178,8 +178,8 @@ def report(found):
     if not found:
         return
     print(f"\nBy default settings, measured at {commits_of(found.values())}")
-    header = ("iterations", "s", "stopped", "R-hat", "of", "ESS", "of", "topologies", "clusters", "ARI", "halves")
-    table(("table", *header, "support"), [(name, *in_short(run)) for name, run in found.items()])
+    header = ("iterations", "s", "stopped", "R-hat", "of", "ESS", "of", "topologies", "clusters")
+    table(("table", *header, "difference in stability"), [(name, *in_short(run)) for name, run in found.items()])
     print("\nR-hat, effective draws")
     named = dict.fromkeys(name for run in found.values() for name in run["figures"])
     cells = [(in_words(name), *(cell(run["figures"].get(name)) for run in found.values())) for name in named]
@@ -198,7 +198,7 @@ def in_short(run):
         in_words(stopping["of_ess"]),
         f"{stopping['topology_ess']:.0f}",
         agreement["n_clusters"],
-        *(f"{agreement[name]:.2f}" for name in ("ari", "ari_of_halves", "support_difference")),
+        f"{agreement['stability_difference']:.2f}",
     )
 
 

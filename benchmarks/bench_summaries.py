@@ -52,7 +52,7 @@ def ask_everything(post):
     timed("topology_ess", lambda: post.topology_ess)
     timed("split_frequency_sd", post.split_frequency_sd)
     timed("suggest_n_clusters", post.suggest_n_clusters)
-    timed("coclustering(10)", lambda: post.coclustering(n_clusters=10))
+    timed("coclustering(10)", lambda: post.coclustering(10))
     labels = timed("cut(10)", lambda: post.cut(n_clusters=10))
     timed("cut(10, outliers)", lambda: post.cut(n_clusters=10, outliers=True))
     timed("membership", lambda: post.membership(labels))

@@ -19,7 +19,6 @@ from ._runtime.typing import ArrayLike
 from ._runtime.validation import check_choice
 from .errors import InputError
 from .posterior import Posterior
-from .posterior.clusters.partitions import adjusted_rand
 from .posterior.io.pandas_output import in_order_of
 from .posterior.trees.clades import mean_cophenetic
 from .tree import Tree, unchecked_tree
@@ -172,7 +171,7 @@ def agreement(labels: ArrayLike, classes: ArrayLike) -> Agreement:
     row, column = (np.unique(values, return_inverse=True)[1] for values in (given, known))
     table = np.zeros((row.max() + 1, column.max() + 1), dtype=np.int64)
     np.add.at(table, (row, column), 1)
-    return Agreement(adjusted_rand(row, column), float(table.max(axis=1).sum() / len(given)), table)
+    return Agreement(_adjusted_rand(row, column), float(table.max(axis=1).sum() / len(given)), table)
 
 
 def _draws(estimate: Tree | Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -301,3 +300,19 @@ def _ari_curve(children: np.ndarray, codes: np.ndarray, n_classes: int) -> np.nd
         largest = 0.5 * (in_class + in_label)
         ari[n - 2 - k] = 1.0 if largest == expected else (both - expected) / (largest - expected)
     return ari
+
+
+def _adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
+    """Adjusted Rand index of two partitions, labels (n,) from 0: 1 where they are equal, about 0 by chance."""
+    table = np.bincount(a * (int(b.max()) + 1) + b, minlength=(int(a.max()) + 1) * (int(b.max()) + 1))
+    table = table.reshape(int(a.max()) + 1, -1)
+    both, first, second = (_pairs(counts) for counts in (table, table.sum(axis=1), table.sum(axis=0)))
+    expected = first * second / max(_pairs(np.array([len(a)])), 1.0)
+    most = 0.5 * (first + second)
+    return 1.0 if most == expected else float((both - expected) / (most - expected))
+
+
+def _pairs(counts: np.ndarray) -> float:
+    """Σ c (c - 1) / 2"""
+    counts = counts.astype(np.float64)
+    return float((0.5 * counts * (counts - 1.0)).sum())

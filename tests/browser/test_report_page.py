@@ -228,12 +228,12 @@ def saved(page, button):
 
 def test_clusters_are_saved_as_they_are_named(page, posterior):
     header, *rows = saved(page, "#save-clusters").splitlines()
-    assert header == "row,cluster,probability,side_branch"
+    assert header == "row,cluster,probability,in_no_clade"
     answer = answer_for(posterior, 4)
     for row, label, cluster, share in zip(rows, posterior.labels, answer.labels, answer.probability, strict=True):
         assert row.startswith(f"{label},{cluster + 1},")
         assert float(row.split(",")[2]) == pytest.approx(share, abs=1e-3)
-    assert [row.split(",")[3] for row in rows] == ["yes" if side else "" for side in answer.side_branch]
+    assert [row.split(",")[3] for row in rows] == ["yes" if side else "" for side in answer.in_no_clade]
 
 
 def test_tree_is_saved_as_newick(page, posterior):

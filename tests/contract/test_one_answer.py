@@ -141,7 +141,7 @@ def test_cut_does_not_depend_on_the_order_of_rows(post):
 )
 def test_cut_refuses_wrong_arguments(how, message):
     post = random_posterior(0, n=7)
-    for cut in (post.cut, post.coclustering, post.mean_tree().cut):
+    for cut in (post.cut, post.mean_tree().cut):
         with pytest.raises(ct.InputError, match=message):
             cut(**how)
 
@@ -275,7 +275,7 @@ def test_cut_of_a_hundred_thousand_leaves(monkeypatch):
     named = post.cut(k, outliers=True)
     assert named[-1] == -1
     np.testing.assert_array_equal(named[:-1], group)
-    np.testing.assert_allclose(post.membership(named).sum(axis=1), 1.0)
+    np.testing.assert_allclose(post.membership(named)[:-1].sum(axis=1), 1.0)
     assert post.stability(named).words == ("stable",) * k
     assert post.clade_support(post.mean_tree(), kind="transfer")[-2] == 1.0
     with pytest.raises(ct.InputError, match=r"cut\(\) and membership\(\) need none"):

@@ -73,14 +73,6 @@ def cut(children, times, n_clusters=None, time=None):
     return [next(g for g, group in enumerate(ordered) if i in group) for i in range(n)]
 
 
-def coclustering(partitions, weights):
-    """P_ij as nested lists."""
-    n = len(partitions[0])
-    return [
-        [sum(w for s, w in zip(partitions, weights, strict=True) if s[i] == s[j]) for j in range(n)] for i in range(n)
-    ]
-
-
 def cophenetic(children, times):
     """{(i, j): time at which leaves i < j first share a clade}."""
     found = {}
@@ -222,23 +214,6 @@ def transfer_support(clade, trees, weights):
     return 1 - mean / sum(weights) / min(len(clade) - 1, n - len(clade))
 
 
-def inside_closest_clade(group, trees, weights):
-    """Probability of each leaf to be in the clade closest to `group`, of equally close ones that with most of it.
-
-    Where there are several of these they count in equal parts.
-    """
-    n = len(trees[0][0]) + 1
-    inside = [0.0] * n
-    for (children, _), w in zip(trees, weights, strict=True):
-        every = [frozenset([i]) for i in range(n)] + clades(children)
-        best = min((len(group ^ clade), -len(group & clade)) for clade in every)
-        closest = [clade for clade in every if (len(group ^ clade), -len(group & clade)) == best]
-        for clade in closest:
-            for i in clade:
-                inside[i] += w / sum(weights) / len(closest)
-    return inside
-
-
 def dendrogram_purity(children, classes):
     """Mean over pairs of leaves of one class of the share of that class under their common ancestor."""
     under = clades(children)
@@ -255,66 +230,22 @@ def jaccard(one, other):
     return len(one & other) / len(one | other)
 
 
+def closest_clade(group, children):
+    """The clade of a tree, its leaves among them, with the largest Jaccard similarity to a group of leaves.
+
+    Of equal ones the smaller, then the one that is joined with others first. The root counts only for all leaves.
+    """
+    n = len(children) + 1
+    under = [frozenset([i]) for i in range(n)] + clades(children)
+    if len(group) == n:
+        return under[-1]
+    joined = [under[int(node)] for pair in children for node in pair]
+    return min(joined, key=lambda clade: (-Fraction(len(group & clade), len(group | clade)), len(clade)))
+
+
 def clusters_of(labels):
     """The sets of leaves with the same label, in order of the labels; -1 is none."""
     return [{i for i, label in enumerate(labels) if label == a} for a in sorted(set(labels) - {-1})]
-
-
-def stands_for(labels, cuts, numbers):
-    """For each leaf of a tree the cluster of `labels` that its own stands for; all choices that are equally good.
-
-    `cuts` has the tree cut into 1, 2, … clusters, `numbers` are those that are compared. A number from 0 on, or that of
-    clusters for an outlier. The clusters of `labels` are matched with those of a cut so that they share most leaves;
-    what is left over goes to matched ones that it meets first in coarser cuts.
-    """
-    own = clusters_of(labels)
-
-    def matchings(number):
-        others = clusters_of(cuts[number - 1])
-
-        def shared(order):
-            return sum(len(a & others[b]) for a, b in zip(own, order, strict=True))
-
-        orders = list(itertools.permutations(range(len(others)), len(own)))
-        most = max(map(shared, orders))
-        return [order for order in orders if shared(order) == most]
-
-    def agreement(number, order):
-        others = clusters_of(cuts[number - 1])
-        return sum(len(a) * jaccard(a, others[b]) for a, b in zip(own, order, strict=True))
-
-    best = max(max(agreement(number, order) for order in matchings(number)) for number in numbers)
-    results = []
-    for number in numbers:
-        for order in matchings(number):
-            if agreement(number, order) > best - 1e-9:
-                results.append(_with_leftovers(own, cuts, number, order))
-        if results:
-            return results
-    raise AssertionError
-
-
-def _with_leftovers(own, cuts, number, order):
-    others = clusters_of(cuts[number - 1])
-    to = dict(zip(order, range(len(own)), strict=True))
-    matched = dict(to)
-    for b, left in enumerate(others):
-        for coarser in range(number - 1, 0, -1):
-            if b in to:
-                break
-            wider = clusters_of(cuts[coarser - 1])
-
-            def around(cluster, wider=wider):
-                return max(range(len(wider)), key=lambda c: len(cluster & wider[c]))
-
-            company = sorted(a for m, a in matched.items() if around(others[m]) == around(left))
-            if company:
-                to[b] = max(company, key=lambda a: (len(own[a] & left), -a))
-    found = [len(own)] * len(cuts[0])
-    for b, cluster in enumerate(others):
-        for i in cluster:
-            found[i] = to[b]
-    return found
 
 
 def systematic(weights, k):

@@ -30,7 +30,7 @@ FILES = {
     "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
     TREES: "sampled trees (NEXUS), at most 1,000, and of many leaves fewer",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
-    "clusters.csv": "the cluster of each row (of each leaf, with groups), with probabilities and side branches",
+    "clusters.csv": "the cluster of each row (of each leaf, with groups), the probability of each cluster and of none",
     "tree.png": "the tree with supports and time intervals",
     "tree.svg": "the same as vector graphics",
     "report.html": "a page to explore in a browser; works offline",
@@ -119,7 +119,7 @@ def trees_to_write(n_leaves: int) -> int:
 
 
 def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explain: bool = False) -> None:
-    """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations.
+    """Write the cluster of each leaf, counted from 1, probabilities, whether it is in no clade of the cut, annotations.
 
     With `explain` also the columns in which its cluster differs most from the sister clade. Rows with missing values
     only are in no tree; they have empty cells.
@@ -128,11 +128,12 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explai
         leaves_one(leaves_are(post)): post.labels,
         "cluster": answer.labels + 1,
         "probability": [f"{probability:.4g}" for probability in answer.probability],
-        "side_branch": ["yes" if is_side_branch else "" for is_side_branch in answer.side_branch],
+        "in_no_clade": ["yes" if joined else "" for joined in answer.in_no_clade],
     }
     if 1 < answer.n_clusters <= MAX_PROBABILITY_COLUMNS:
         for c, probabilities in enumerate(answer.membership.T):
             columns[f"cluster_{c + 1}"] = [f"{probability:.4g}" for probability in probabilities]
+        columns["none"] = [f"{probability:.4g}" for probability in answer.none]
     if explain and answer.n_clusters > 1:
         found = explanation.explain(post, answer.labels)
         said = [found.in_words(c) for c in range(answer.n_clusters)]

@@ -22,12 +22,17 @@ from ..model.data.transform import Preprocessor, TransformLike
 from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
-from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
 from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
-from .clusters.partitions import coclustering, whitened_rows
-from .clusters.stability import ClusterStability, membership, read_partition, stability
+from .clusters.stability import (
+    NONE,
+    WORD_LEVEL,
+    ClusterStability,
+    coclustering,
+    read_labels,
+    stability_and_membership,
+)
 from .diagnostics import ess as diagnostics
 from .diagnostics import resamples
 from .io import pandas_output
@@ -264,11 +269,6 @@ class Posterior:
         return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
 
     @cached_property
-    def whitened_rows(self) -> np.ndarray | None:
-        """(n, p) the leaves' values as the posterior mean of the covariance sees them; None without data."""
-        return whitened_rows(self)
-
-    @cached_property
     def outlier_score(self) -> np.ndarray | None:
         """Outlier score of each row of X: the posterior mean of its noise's scale, about 1 for an ordinary row.
 
@@ -323,10 +323,9 @@ class Posterior:
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
     def agreement(self) -> "ChainAgreement | None":
-        """Whether the chains give the same answer: clusters of each chain's own mean tree, and supports.
+        """Whether the chains agree: how far they differ in the stability of a cluster.
 
-        Clusters are compared at the suggested number (2 where that is 1) by the adjusted Rand index, beside that of the
-        halves of one chain; supports are those of groups of at least 5 % of the leaves. None for one chain.
+        The clusters are those of the suggested number (of 2, where that is 1). None for one chain.
         """
         from .diagnostics.agreement import chains_agree
 
@@ -423,15 +422,19 @@ class Posterior:
         return pandas_output.as_fitted(self, support, f"{kind} support", by_leaf=False)
 
     def support(self, rows: Iterable[Any]) -> GroupSupport:
-        """How well a group of your own is supported: how often it is a clade, and which leaves wander in or out.
-
-        `exact` and `transfer` are defined as in `clade_support`. A leaf wanders where it is on the wrong side of the
-        clade of a tree that is closest to the group, the one with the fewest leaves to move.
+        """How well a group of your own is supported: its similarity to the closest clade of each sampled tree.
 
         Parameters
         ----------
-        rows : at least two leaves: names (or an Index), positions (0 … n-1), a mask (n,), or a Series of one of these.
+        rows : iterable
+            At least two leaves: names (or an Index), positions (0 … n-1), a mask (n,), or a Series of one of these.
             A mask that is a Series is put into the order of the leaves. Where rows were grouped, groups are named.
+
+        Returns
+        -------
+        GroupSupport
+            The posterior mean of the Jaccard similarity and its interval, the share of trees with exactly this clade,
+            and which leaves wander in or out of the closest one.
         """
         return group_support(self, rows)
 
@@ -465,17 +468,19 @@ class Posterior:
 
     # Clusters
 
-    def coclustering(
-        self,
-        n_clusters: int | None = None,
-        *,
-        time: float | None = None,
-        min_size: MinSize = "auto",
-        outliers: bool = False,
-    ) -> np.ndarray:
-        """(n, n) probability that two leaves share a cluster, when the trees are cut as in `cut`."""
-        how = check_cut(self.n, n_clusters, time, min_size, outliers)
-        return coclustering(self, how)
+    def coclustering(self, labels: ArrayLike) -> np.ndarray:
+        """Share of the sampled trees in which two leaves lie in one clade, of those closest to the clusters.
+
+        Parameters
+        ----------
+        labels : array-like (n,) or int
+            Labels of the leaves (-1 is in no cluster), or a number of clusters, those of `cut`.
+
+        Returns
+        -------
+        ndarray (n, n)
+        """
+        return coclustering(self, labels)
 
     def cut(
         self,
@@ -502,32 +507,46 @@ class Posterior:
         labels = self.mean_tree().cut(n_clusters, time=time, outliers=outliers)
         return pandas_output.as_fitted(self, labels, "cluster", by_leaf=True)
 
-    def membership(self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None) -> np.ndarray:
-        """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
+    def membership(self, labels: ArrayLike) -> np.ndarray:
+        """Probability of each cluster for every leaf: the share of sampled trees whose closest clade has the leaf.
 
-        Each tree is cut into as many clusters, or one or two more, whichever shows those in `labels` best. They are
-        matched with clusters of the tree by the leaves that they share; what is left over goes with the matched one
-        that it meets first in the tree. Columns are in the order of the sorted labels; with `outliers` (by default if
-        -1 is among the labels) there is one more, the probability of being in no cluster. A DataFrame where
-        one was fitted; a Series of labels is put into the order of the leaves.
+        Where the shares of a leaf sum to more than 1, they are divided by their sum; what they lack of 1 is the
+        probability of being in none of the clusters.
+
+        Parameters
+        ----------
+        labels : array-like (n,)
+            Clusters, as of `cut`; -1 is in none. A Series is put into the order of the leaves.
+
+        Returns
+        -------
+        ndarray (n, k)
+            Columns in the order of the sorted labels. Where a DataFrame was fitted, one with a last column "none".
         """
-        reference, cut_into, outliers = read_partition(self, labels, min_size, outliers)
-        probability = membership(reference, cut_into, self.weights, outliers)
-        names = [*reference.clusters.tolist(), -1][: probability.shape[1]]
-        return pandas_output.as_fitted(self, probability, names, by_leaf=True)
+        partition = read_labels(labels, self)
+        _, probability = stability_and_membership(self, partition, WORD_LEVEL)
+        if pandas_output.INDEX not in self.info:
+            return probability
+        table = np.column_stack([probability, np.maximum(1.0 - probability.sum(axis=1), 0.0)])
+        return pandas_output.as_fitted(self, table, [*partition.clusters.tolist(), NONE], by_leaf=True)
 
-    def stability(
-        self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
-    ) -> ClusterStability:
-        """How stable each cluster in `labels` is across draws: Jaccard similarities, with a word for each.
+    def stability(self, labels: ArrayLike, *, level: float = 0.9) -> ClusterStability:
+        """How stable each cluster is across draws: its mean Jaccard similarity to the closest clade of each tree.
 
-        In each tree, cut into as many clusters, one fewer, or one or two more, the most similar one is looked for;
-        `interval` holds the similarity with probability `level`. A cluster is "stable" if the mean is at least 0.85 and
-        the lower end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, else "doubtful".
+        A cluster is "stable" if the mean is at least 0.85 and the lower end of the 90 % interval at least 0.75,
+        "dissolved" if the mean is below 0.6, and "doubtful" otherwise (Hennig's limits).
+
+        Parameters
+        ----------
+        labels : as in `membership`
+        level : float, probability of the intervals
+
+        Returns
+        -------
+        ClusterStability
         """
         level = check_level("level", level)
-        reference, cut_into, _ = read_partition(self, labels, min_size, outliers)
-        return stability(reference, cut_into, self.weights, level)
+        return stability_and_membership(self, read_labels(labels, self), level)[0]
 
     def explain(self, groups: ArrayLike | Iterable[Any], *, level: float = 0.9) -> "pandas.DataFrame":
         """Which columns make a cluster: its standardised differences to its sister clade and to all other leaves.
@@ -550,17 +569,22 @@ class Posterior:
         return explain(self, groups, level).frame()
 
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
-        """Suggest a number of clusters, or a range, with the reason in a sentence and a probability for each number.
+        """Suggest a number of clusters: the largest one whose clusters are all found in the sampled trees.
 
-        It is the number of clusters of the mean tree that describe the rows best as a mixture, of the numbers whose
-        clusters are stable across draws (see `stability`), and 1 where the rows look like a single group. Where no
-        number has a probability of 50 %, `low` and `high` are a range, and `n_clusters` is its lower end. Without data
-        stability alone decides.
+        That is the largest k for which each cluster of ``cut(k)`` has a `stability` of at least 0.75, and 1 where there
+        is none.
 
         Parameters
         ----------
-        max_clusters : the largest number that is considered; by default a third of the leaves, at most 30. The search
-            ends earlier where eight numbers in a row bring nothing.
+        max_clusters : int, optional
+            The largest number that is considered; by default a third of the leaves, at most 30. It ends earlier where a
+            single row would be a cluster.
+
+        Returns
+        -------
+        ClusterSuggestion
+            The number, the range `low` to `high` that other draws might suggest, the least stability at every number
+            (`candidates`), and the reason in a sentence.
         """
         return self._once(suggest_n_clusters) if max_clusters is None else suggest_n_clusters(self, max_clusters)
 

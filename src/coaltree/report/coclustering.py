@@ -1,17 +1,15 @@
-"""Co-clustering: how often two leaves are in the same cluster, and which leaves have an uncertain cluster.
+"""Co-clustering: how often two leaves are in one clade close to a cluster, and which leaves have an uncertain cluster.
 
 Of many leaves evenly spaced ones are shown, so that the page stays small and no n × n matrix is made.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..numerics.weighted import pick_evenly
 from ..posterior.clusters.answer import ClusterAnswer
-from ..posterior.clusters.partitions import add_coclustering
-from ..posterior.clusters.stability import cuts_of
+from ..posterior.clusters.closest_clades import closest_clades, times_together
 from ..posterior.posterior import Posterior
 from . import pixels
 from .summary_cards import MIN_CERTAIN
@@ -24,21 +22,17 @@ MAX_UNCERTAIN = 8
 NUMBERS_OF_CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
 
 
-def coclustering_figure(
-    posterior: Posterior, order: np.ndarray, n_clusters: int, cut_into: Callable[[int], np.ndarray] | None = None
-) -> dict[str, Any]:
-    """Return the co-clustering in tree order, at the number of clusters that the page opens with and at others.
-
-    `cut_into` is a `stability.cuts_of`, where the trees were cut before.
-    """
-    n, cut_into = posterior.n, cut_into or cuts_of(posterior)
+def coclustering_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
+    """Return the co-clustering in tree order, at the number of clusters that the page opens with and at others."""
+    n = posterior.n
     draws, weights = _draws(posterior)
+    children = posterior.children[draws]
     levels = []
     for k in sorted({n_clusters, *(k for k in NUMBERS_OF_CLUSTERS if k < n)} - {1, n}):
         m = min(n, MAX_LEAVES_OPENING if k == n_clusters else MAX_LEAVES)
         at = (2 * np.arange(m) + 1) * n // (2 * m)
-        together = np.zeros((m, m))
-        add_coclustering(together, np.ascontiguousarray(cut_into(k)[np.ix_(draws, order[at])]), weights)
+        nodes = closest_clades(children, np.asarray(posterior.cut(k))).nodes
+        together = times_together(children, nodes, weights, order[at])
         levels.append({"clusters": k, "size": m, "codes": pixels.shares(together[np.triu_indices(m, 1)])})
     return {"draws": len(draws), "levels": levels}
 
@@ -65,7 +59,7 @@ def uncertain_leaves(posterior: Posterior, answer: ClusterAnswer) -> dict[str, A
             "own": int(answer.labels[i]) + 1,
             "other": int(other[i]) + 1,
             "is_elsewhere": bool(elsewhere[i]),
-            "percents": percents_adding_up((float(own[i]), float(others[i, other[i]]))),
+            "percents": percents_adding_up((float(own[i]), float(others[i, other[i]]), float(answer.none[i]))),
         }
         for i in listed
     ]

@@ -84,8 +84,7 @@ def report_html(
     data = figures.leaf_data(posterior)
     tree, tree_content = figures.tree_figure(posterior)
     order = tree.leaf_order()
-    cut_into = stability.cuts_of(posterior)
-    shown = partitions.make_partitions(posterior, opening.n_clusters, cut_into)
+    shown = partitions.make_partitions(posterior, opening.n_clusters)
     answer = shown[opening.n_clusters]
     columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
     verdict = judge(posterior)
@@ -98,7 +97,7 @@ def report_html(
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(*data, order),
         "annotations": annotations.content(columns, list(shown.values())),
-        "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters, cut_into),
+        "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
         "correlation": learnt["correlation"],
     }
     template = environment().get_template("page.html")

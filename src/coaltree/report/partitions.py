@@ -4,7 +4,6 @@ They are made here, not by the page, so that page, files and figures agree. From
 its colour where most of its leaves stay together; at the number the page opens with, colours are those of the figures.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ..posterior.clusters.answer import ClusterAnswer, answer_for
 from ..posterior.clusters.explanation import Explanation, columns_by_cluster, explain_partitions
-from ..posterior.clusters.stability import cuts_of, lower_end, similarity
+from ..posterior.clusters.stability import lower_end, similarity
 from ..posterior.leaf_annotations import matched_places
 from ..posterior.posterior import Posterior
 from . import pixels
@@ -24,17 +23,11 @@ MAX_COLUMNS = 20  # in which differences are shown
 MAX_CLUSTERS = ((1000, 12), (10_000, 8), (np.inf, 5))  # up to so many leaves the numbers 1 … 12, and so on
 
 
-def make_partitions(
-    posterior: Posterior, opened: int, cut_into: Callable[[int], np.ndarray] | None = None
-) -> dict[int, ClusterAnswer]:
-    """Return the partitions by number of clusters, in order, that of the number the page opens with among them.
-
-    `cut_into` is a `stability.cuts_of`, where others need the same cuts.
-    """
+def make_partitions(posterior: Posterior, opened: int) -> dict[int, ClusterAnswer]:
+    """Return the partitions by number of clusters, in order, that of the number the page opens with among them."""
     most = next(k for n, k in MAX_CLUSTERS if posterior.n <= n)  # each takes time, and room on the page
     numbers = sorted({opened, *range(1, min(most, posterior.n) + 1)})
-    cut_into = cut_into or cuts_of(posterior)
-    return {k: answer_for(posterior, k, quietly=k != opened, cut_into=cut_into) for k in numbers}
+    return {k: answer_for(posterior, k) for k in numbers}
 
 
 def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndarray) -> list[int]:
@@ -62,7 +55,7 @@ def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Clust
             "probability": pixels.values(answer.probability, 0.0, 1.0),
             "sizes": answer.stability.sizes.tolist(),
             "jaccard": [float(similarity(value)) for value in answer.stability.jaccard],
-            "sideLeaves": np.flatnonzero(answer.side_branch).tolist(),
+            "sideLeaves": np.flatnonzero(answer.in_no_clade).tolist(),
             "low": [float(lower_end(value)) for value in answer.stability.interval[:, 0]],
             "high": answer.stability.interval[:, 1].round(2).tolist(),  # once: 0.4546 is not 0.455, and then 0.46
             "words": list(answer.stability.words),

@@ -69,7 +69,7 @@ def _stability_card(posterior: Posterior, answer: ClusterAnswer) -> Card:
     text = (
         f"Least stable: cluster {least + 1}, {count(int(found.sizes[least]), 'leaf', 'leaves')}, "
         f"{found.words[least]}: similarity {similarity(found.jaccard[least])} ({percent(LEVEL)}: {lower_end(low)} to "
-        f"{high:.2f}) with the clusters of the sampled trees. {n_uncertain:,} of {posterior.n:,} leaves "
+        f"{high:.2f}) with the closest clades of the sampled trees. {n_uncertain:,} of {posterior.n:,} leaves "
         f"{'has' if n_uncertain == 1 else 'have'} a probability below {percent(MIN_CERTAIN)} of being in "
         f"{'its' if n_uncertain == 1 else 'their'} cluster."
     )

@@ -2,7 +2,6 @@
 
 import csv
 
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -42,41 +41,38 @@ def test_write_clusters_renames_annotations_called_like_another_column(tmp_path)
     kinds = [*"xxxyyyy"]
     names = ["cluster", "probability", "row", "cluster_1", "label_row", "kind"]
     post.info[KEPT] = dict.fromkeys(names, kinds)
-    write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2, quietly=True))
+    write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2))
     with open(tmp_path / "clusters.csv", newline="") as file:
         header, *rows = csv.reader(file)
-    assert header[:6] == ["row", "cluster", "probability", "side_branch", "cluster_1", "cluster_2"]
+    assert header[:7] == ["row", "cluster", "probability", "in_no_clade", "cluster_1", "cluster_2", "none"]
     own = ["label_cluster", "label_probability", "label_label_row", "label_cluster_1", "label_row", "kind"]
-    assert header[6:] == own
-    assert [row[6] for row in rows] == kinds
+    assert header[7:] == own
+    assert [row[7] for row in rows] == kinds
 
 
-def test_write_clusters_marks_side_branches(tmp_path):
+def test_write_clusters_marks_leaves_in_no_clade(tmp_path):
     post = side_branch_posterior()
-    post.info[KEPT] = {"side_branch": [*"xxxxxyyyyy"]}
+    post.info[KEPT] = {"in_no_clade": [*"xxxxxyyyyy"]}
     write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2))
     with open(tmp_path / "clusters.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["side_branch"] for row in rows] == [""] * 9 + ["yes"]
-    assert [row["label_side_branch"] for row in rows] == [*"xxxxxyyyyy"]
+    assert [row["in_no_clade"] for row in rows] == [""] * 9 + ["yes"]
+    assert [row["label_in_no_clade"] for row in rows] == [*"xxxxxyyyyy"]
     assert [row["cluster"] for row in rows] == [*"1111222222"]
 
 
-@pytest.mark.parametrize("has_side_branches", [False, True])
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
-def test_draw_tree_has_one_legend_that_stays_on_the_page(k, has_side_branches):
+def test_draw_tree_has_one_legend_that_stays_on_the_page(k):
     post = chain_posterior(90, 4, 12)
-    answer = answer_for(post, k, quietly=True)
-    side_branch = (np.arange(90) == 7) & has_side_branches
+    answer = answer_for(post, k)
     unsure = answer.stability._replace(words=("dissolved",) * k)
     figure = Figure(figsize=(8.0, height_for(90)), layout="constrained")
     ax = figure.add_subplot()
-    draw_tree(ax, post.mean_tree(), post, answer._replace(side_branch=side_branch, stability=unsure))
+    draw_tree(ax, post.mean_tree(), post, answer._replace(stability=unsure))
     figure.draw_without_rendering()
     legends = [*figure.legends, *(part for part in ax.get_children() if isinstance(part, Legend))]
     (legend,) = legends
     said = [text.get_text() for legend in legends for text in legend.get_texts()]
-    assert ("side branch" in said) == has_side_branches
     assert sum(text.startswith("cluster ") for text in said) == k
     assert ax.get_title(loc="left") == f"Mean tree of 90 rows in {k} clusters"
     box, page = legend.get_window_extent(), figure.bbox

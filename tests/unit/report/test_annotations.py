@@ -14,7 +14,7 @@ from tests.pages import decoded, decoded_values
 
 @pytest.fixture(scope="module")
 def answers(posterior):
-    return [answer_for(posterior, k, quietly=True) for k in (1, 2, 4)]
+    return [answer_for(posterior, k) for k in (1, 2, 4)]
 
 
 def content(posterior, classes, answers):

@@ -43,8 +43,8 @@ def test_coclustering_draws_are_taken_evenly_by_weight(monkeypatch):
     assert len(draws) == 10 and set(draws.tolist()) <= set(range(4))
 
 
-def test_uncertain_leaves_lie_between_two_clusters():
-    # (0 1) and (2 3), with leaf 4 with the former in six trees of ten
+def test_uncertain_leaves_may_be_in_none_of_the_clusters():
+    # (0 1) and (2 3), with leaf 4 with the former in six trees of ten; (2 3) is a clade of all
     left = [[0, 1], [2, 3], [4, 5], [6, 7]]
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
     post = ct.Posterior(np.array([left] * 6 + [right] * 4), np.tile([1.0, 1.1, 2.0, 5.0], (10, 1)))
@@ -52,8 +52,8 @@ def test_uncertain_leaves_lie_between_two_clusters():
     found = coclustering.uncertain_leaves(post, answer)
     (leaf,) = found["leaves"]
     assert (leaf["label"], leaf["own"], leaf["other"], leaf["is_elsewhere"]) == ("4", 1, 2, False)
-    assert [float(text.split("\xa0")[0]) for text in leaf["percents"]] == [60, 40, 0]
-    assert "4 cluster 1 60 % cluster 2 40 %" in shown(post, answer)
+    assert [float(text.split("\xa0")[0]) for text in leaf["percents"]] == [60, 0, 40, 0]
+    assert "4 cluster 1 60 % cluster 2 0 % 40 %" in shown(post, answer)
     assert shown(post, answer_for(post, 1)) == ""
     assert "every leaf has a probability of at least 90 %" in shown(post[:6], answer_for(post[:6], 2))
 
@@ -65,7 +65,7 @@ def test_uncertain_leaves_more_probable_in_another_cluster_are_listed_first():
     assert [leaf["label"] for leaf in coclustering.uncertain_leaves(post, answer)["leaves"]] == ["d", "b", "c"]
     said = shown(post, answer)
     assert "2 leaves are more probable in another cluster than in their own, where the mean tree has them." in said
-    assert "d cluster 3 25 % more probable in cluster 2 65 % 10 %" in said
-    assert "c cluster 2 35 % cluster 3 35 % 30 %" in said
+    assert "d cluster 3 25 % more probable in cluster 2 65 % 0 % 10 %" in said
+    assert "c cluster 2 35 % cluster 3 35 % 0 % 30 %" in said
     one = shown(post, answer._replace(labels=np.array([0, 1, 1, 2])))
     assert "One leaf is more probable in another cluster than in its own" in one

@@ -1,10 +1,7 @@
 """Partitions at every number of the slider."""
 
-import warnings
-
 import numpy as np
 
-import coaltree as ct
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.report import partitions, report_html
 from tests.browser.posteriors import chain_posterior
@@ -17,11 +14,9 @@ def test_partitions_are_the_posteriors(page, posterior):
     assert [given["k"] for given in partitions] == list(range(1, 13))
     for given in partitions:
         k = given["k"]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ct.ClusterSizeWarning)
-            labels = posterior.cut(k)
-            stability = posterior.stability(labels)
-            membership = posterior.membership(labels)
+        labels = posterior.cut(k)
+        stability = posterior.stability(labels)
+        membership = posterior.membership(labels)
         np.testing.assert_array_equal(decoded(given["cluster"]), labels)
         assert given["sizes"] == np.bincount(labels).tolist()
         np.testing.assert_allclose(given["jaccard"], stability.jaccard, atol=0.01)
@@ -53,10 +48,10 @@ def test_partitions_of_more_clusters_than_characters_are_a_list():
     assert large["cluster"] == list(range(70))
 
 
-def test_partitions_name_side_branches():
+def test_partitions_name_leaves_in_no_clade():
     post = side_branch_posterior()
     partitions = {given["k"]: given for given in content_of(report_html(post, n_clusters=2))["partitions"]}
     assert partitions[1]["sideLeaves"] == []
     assert partitions[2]["sideLeaves"] == [9]
     for k, given in partitions.items():
-        assert given["sideLeaves"] == np.flatnonzero(answer_for(post, k, quietly=True).side_branch).tolist()
+        assert given["sideLeaves"] == np.flatnonzero(answer_for(post, k).in_no_clade).tolist()

@@ -49,7 +49,7 @@ def test_cluster_cards_tell_number_and_stability():
 
     def said(children, k=2):
         post = ct.Posterior(np.array(children), times[: len(children)])
-        return summary_cards.cluster_cards(post, start, answer_for(post, k, quietly=True))
+        return summary_cards.cluster_cards(post, start, answer_for(post, k))
 
     number_card, stable = said([same] * 10)
     assert number_card == ("2 clusters suggested", "Because.", "")

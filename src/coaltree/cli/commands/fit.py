@@ -312,10 +312,10 @@ def _interrupted(checkpoint: Path) -> shell.Interrupted:
 
 
 def _print_clusters(post: "Posterior", answer: "ClusterAnswer") -> None:
-    from ...posterior.clusters.answer import in_a_line, leaves_are
+    from ...posterior.clusters.answer import clusters_in_words, leaves_are
     from ...posterior.leaf_annotations import annotations_of
 
-    shell.say(in_a_line(answer, leaves_are(post)))
+    shell.say(clusters_in_words(answer, leaves_are(post)))
     for annotation in annotations_of(post):
         shell.say(compare_annotation(answer, annotation))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..._runtime.formatting import count, escaped, percent, shortened, some
+from ..._runtime.formatting import count, escaped, shortened, some
 from ..options import posterior_argument
 from ..shell import commands, debug_option, echo
 
@@ -102,7 +102,7 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
 
 
 def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
-    from ...posterior.clusters.answer import answer_for, elsewhere_in_a_line, in_a_line, leaves_are
+    from ...posterior.clusters.answer import answer_for, clusters_in_words, leaves_are, uncertain_in_words
     from ...posterior.diagnostics.convergence_verdict import judge
     from ...posterior.diagnostics.model_checks import check_or_reason
 
@@ -113,10 +113,9 @@ def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     yield "model", check_or_reason(post).headline
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
-    likely = [(int(one["n_clusters"]), float(one["probability"])) for one in suggestion.candidates]
-    yield "candidates", ", ".join(f"{number}: {percent(probability)}" for number, probability in likely)
+    yield "stability", ", ".join(f"{k} clusters: {least:.2f}" for k, least in suggestion.candidates) or "no candidates"
     answer = answer_for(post, suggestion.n_clusters)
-    yield "clusters", in_a_line(answer, leaves_are(post))
-    elsewhere = elsewhere_in_a_line(answer, post.labels, leaves_are(post))
+    yield "clusters", clusters_in_words(answer, leaves_are(post))
+    elsewhere = uncertain_in_words(answer, post.labels, leaves_are(post))
     if elsewhere is not None:
         yield "uncertain", elsewhere

@@ -3,7 +3,7 @@
 The estimator, the command line, figures and the report page all take them from here, so that they agree.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ class ClusterAnswer(NamedTuple):
     labels: np.ndarray  # (n,) 0 … k-1, as `Posterior.cut` gives them
     membership: np.ndarray  # (n, k) as `Posterior.membership`
     stability: stability.ClusterStability  # as `Posterior.stability`
-    side_branch: np.ndarray  # (n,) bool, whether a leaf is in none of the clades of the cut
+    in_no_clade: np.ndarray  # (n,) bool, the leaves in none of the clades of the cut, which joined the nearest cluster
 
     @property
     def n_clusters(self) -> int:
@@ -32,6 +32,11 @@ class ClusterAnswer(NamedTuple):
     def probability(self) -> np.ndarray:
         """(n,) the probability of each leaf's own cluster."""
         return np.asarray(self.membership[np.arange(len(self.labels)), self.labels])
+
+    @property
+    def none(self) -> np.ndarray:
+        """(n,) the probability of being in none of the clusters."""
+        return np.maximum(1.0 - self.membership.sum(axis=1), 0.0)
 
     @property
     def most_probable(self) -> np.ndarray:
@@ -46,25 +51,13 @@ class ClusterAnswer(NamedTuple):
         return np.asarray(self.most_probable != self.labels)
 
 
-def answer_for(
-    posterior: "Posterior",
-    n_clusters: int,
-    *,
-    quietly: bool = False,
-    cut_into: Callable[[int], np.ndarray] | None = None,
-) -> ClusterAnswer:
-    """Cut the posterior into so many clusters; `quietly` without a warning where they had to be small.
-
-    Where several numbers are asked for, one `stability.cuts_of` for all cuts the drawn trees once.
-    """
+def answer_for(posterior: "Posterior", n_clusters: int) -> ClusterAnswer:
+    """Cut the mean tree into so many clusters, and ask the draws about them."""
     labels = np.asarray(posterior.cut(n_clusters))
-    reference, cut_into = stability.read_labels(labels, posterior.n), cut_into or stability.cuts_of(posterior)
-    return ClusterAnswer(
-        labels,
-        stability.membership(reference, cut_into, posterior.weights, False),
-        stability.stability(reference, cut_into, posterior.weights, LEVEL),
-        np.asarray(posterior.cut(n_clusters, outliers=True)) < 0,
-    )
+    partition = stability.read_labels(labels, posterior)
+    stable, membership = stability.stability_and_membership(posterior, partition, LEVEL)
+    in_no_clade = np.asarray(posterior.cut(n_clusters, outliers=True)) == -1
+    return ClusterAnswer(labels, membership, stable, in_no_clade)
 
 
 def leaves_are(posterior: "Posterior") -> str:
@@ -72,39 +65,39 @@ def leaves_are(posterior: "Posterior") -> str:
     return "rows" if posterior.groups is None else "leaves"
 
 
-def in_a_line(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> str:
+def leaves_one(leaves: str) -> str:
+    """The singular of what `leaves_are` says."""
+    return {"rows": "row", "leaves": "leaf"}[leaves]
+
+
+def clusters_in_words(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> str:
     """Such as "2 clusters: 61 rows (stable, 0.97), 49 rows (doubtful, 0.70)", in order of the clusters' numbers.
 
     A cluster whose mean similarity alone would be stable also has the lower end of its 90 % interval.
     """
     if answer.n_clusters == 1:
         return f"1 cluster: all {len(answer.labels)} {leaves}"
-    found = answer.stability
-    said = [
+    of = answer.stability
+    clusters = [
         f"{size} {leaves if size > 1 else leaves_one(leaves)} ({stability.with_word(word, jaccard, low)})"
-        for size, jaccard, (low, _), word in list(zip(*found[1:], strict=True))[:most]
+        for size, jaccard, (low, _), word in zip(of.sizes, of.jaccard, of.interval, of.words, strict=True)
     ]
     rest = f", and {answer.n_clusters - most} more" if answer.n_clusters > most else ""
-    return f"{answer.n_clusters} clusters: {', '.join(said)}{rest}"
+    return f"{answer.n_clusters} clusters: {', '.join(clusters[:most])}{rest}"
 
 
-def elsewhere_in_a_line(answer: ClusterAnswer, names: Sequence[str], leaves: str = "rows", most: int = 4) -> str | None:
+def uncertain_in_words(answer: ClusterAnswer, names: Sequence[str], leaves: str = "rows", most: int = 4) -> str | None:
     """Such as "1 row is more probable in another cluster: a (35 % in its own, 1; 65 % in cluster 2)"; None of none."""
     own, best, share = answer.labels, answer.most_probable, answer.probability
-    found = np.flatnonzero(answer.is_elsewhere)
-    if not len(found):
+    elsewhere = np.flatnonzero(answer.is_elsewhere)
+    if not len(elsewhere):
         return None
-    worst = found[np.argsort(share[found], kind="stable")][:most].tolist()
-    said = [
+    worst = elsewhere[np.argsort(share[elsewhere], kind="stable")][:most].tolist()
+    each = [
         f"{names[i]} ({100 * share[i]:.0f} % in its own, {own[i] + 1}; "
         f"{100 * answer.membership[i, best[i]]:.0f} % in cluster {best[i] + 1})"
         for i in worst
     ]
-    what = f"1 {leaves_one(leaves)} is" if len(found) == 1 else f"{len(found):,} {leaves} are"
-    rest = f", and {len(found) - most:,} more" if len(found) > most else ""
-    return f"{what} more probable in another cluster: {', '.join(said)}{rest}"
-
-
-def leaves_one(leaves: str) -> str:
-    """The singular of what `leaves_are` says."""
-    return {"rows": "row", "leaves": "leaf"}[leaves]
+    what = f"1 {leaves_one(leaves)} is" if len(elsewhere) == 1 else f"{len(elsewhere):,} {leaves} are"
+    rest = f", and {len(elsewhere) - most:,} more" if len(elsewhere) > most else ""
+    return f"{what} more probable in another cluster: {', '.join(each)}{rest}"

@@ -99,7 +99,7 @@ def explain(posterior: "Posterior", groups: ArrayLike | Iterable[Any], level: fl
     check_level("level", level)
     given = np.asarray(in_order_of(groups, posterior))
     if given.shape == (posterior.n,) and given.dtype != bool:
-        reference = stability.read_labels(given, posterior.n)
+        reference = stability.read_labels(given, posterior)
         members = reference.numbers == np.arange(len(reference.clusters))[:, None]
         return explain_groups(posterior, members, tuple(reference.clusters.tolist()), level)
     return explain_groups(posterior, read_group(posterior, cast("Iterable[Any]", groups))[None], (0,), level)

@@ -6,8 +6,8 @@ There is one set of limits: where a run with ``n_samples="auto"`` may stop is wh
     entries of a            the effective sample size of the slowest, which may be half as large: the slowest of many is
     covariance              far below what most have, and nothing that is shown depends on it alone
     topologies              effective sample size, and the average standard deviation of clade frequencies across chains
-    the answer              whether chains give the same clusters, and the same support of large clades (`agreement`);
-                            looked at once all of the above are within bounds
+    clusters                the difference between chains in the stability of the clusters shown (`agreement`); looked
+                            at once all of the above are within bounds
 """
 
 import math
@@ -22,7 +22,7 @@ from ...errors import ConvergenceWarning
 from ...numerics.ess import MIN_DRAWS, mixing
 from ..posterior import Posterior
 from ..trees.clades import enumerate_clades
-from .agreement import ChainAgreement
+from .agreement import DIFFERENCE_ABOVE, ChainAgreement
 from .ess import last_of_chains, split_frequency_sd, topology_ess
 from .watched import entries, evenly_spaced, in_words, is_covariance, watched
 
@@ -32,7 +32,6 @@ ESS_BELOW, ESS_BAD = 50, 25
 ENTRY_ESS_BELOW, ENTRY_ESS_BAD = 25, 10
 TOPOLOGY_ESS_BELOW, TOPOLOGY_ESS_BAD = 200, 50
 SPLIT_SD_ABOVE, SPLIT_SD_BAD = 0.05, 0.1
-SUPPORT_ABOVE, SUPPORT_BAD = 0.1, 0.2  # difference beyond chance; that of clusters has its limit in `agreement`
 
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 
@@ -116,18 +115,11 @@ def is_converged(worst: Diagnostics) -> bool:
     return times_more_draws(worst) <= 1.0
 
 
-def disagreements(found: ChainAgreement | None) -> list[str]:
+def disagreements(agreement: ChainAgreement | None) -> list[str]:
     """What the chains do not agree on, in words."""
-    said = []
-    if found is not None and not found.gives_same_clusters:
-        said.append(
-            f"the chains give different clusters: adjusted Rand index {found.ari:.2f} between them, "
-            f"{found.ari_of_halves:.2f} between halves of one chain"
-        )
-    if found is not None and found.support_difference > SUPPORT_ABOVE:
-        difference = beside_limit(found.support_difference, SUPPORT_ABOVE, 2)
-        said.append(f"supports of large groups differ between chains by {difference} (above {SUPPORT_ABOVE})")
-    return said
+    if agreement is None or agreement.gives_same_clusters:
+        return []
+    return [f"{agreement} (above {DIFFERENCE_ABOVE})"]
 
 
 def warn_if_bad(

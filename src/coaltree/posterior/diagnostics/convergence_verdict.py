@@ -9,7 +9,7 @@ from ..._runtime.formatting import count, listed, number, percent
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
 from . import convergence, resamples
-from .agreement import MIN_CLADE_SHARE, ChainAgreement, same_clusters
+from .agreement import DIFFERENCE_ABOVE, DIFFERENCE_BAD, ChainAgreement
 from .stop_reason import in_a_line
 from .watched import in_words, is_covariance
 
@@ -23,8 +23,7 @@ NAMES = {
     "ess": "Effective sample size",
     "entry_ess": "Effective sample size of the covariance's entries",
     "topology_ess": "Effective sample size of topologies",
-    "clusters": "Clusters of the chains",
-    "support_difference": "Supports in the chains",
+    "clusters": "Clusters in the chains",
     "stop_reason": "Sampling",
     "support_error": "Standard error of supports",
     "drift": "Drift within resamples",
@@ -42,7 +41,7 @@ _LIMITS = {  # of good figures, and of fair ones; negative where more is better
     "ess": (-convergence.ESS_BELOW, -convergence.ESS_BAD),
     "entry_ess": (-convergence.ENTRY_ESS_BELOW, -convergence.ENTRY_ESS_BAD),
     "topology_ess": (-convergence.TOPOLOGY_ESS_BELOW, -convergence.TOPOLOGY_ESS_BAD),
-    "support_difference": (convergence.SUPPORT_ABOVE, convergence.SUPPORT_BAD),
+    "clusters": (DIFFERENCE_ABOVE, DIFFERENCE_BAD),
     "support_error": (resamples.ERROR_ABOVE, resamples.ERROR_BAD),
 }
 _RANK = {"plain": -1, "good": 0, "unknown": 1, "fair": 2, "poor": 3}
@@ -121,7 +120,7 @@ def _of_chains(posterior: Posterior) -> Verdict:
     findings = [
         *_of_scalars(scalars, n_chains, n_draws),
         *_of_trees(figures["split_frequency_sd"], posterior.topology_ess, n_draws),
-        *_of_answer(posterior.agreement()),
+        *_of_clusters(posterior.agreement()),
     ]
     ending = in_a_line(posterior.info.get("stopping"), posterior.info.get("n_warmup"))
     if ending is not None:
@@ -162,21 +161,12 @@ def _of_trees(split_sd: float, topology_ess: float, n_draws: int) -> list[Findin
     ]
 
 
-def _of_answer(agreement: ChainAgreement | None) -> list[Finding]:
-    """Whether the chains give the same clusters, and the same supports."""
+def _of_clusters(agreement: ChainAgreement | None) -> list[Finding]:
     if agreement is None:
         return []
-    sentence = same_clusters(agreement)
-    clusters = Finding(
-        "clusters", sentence[:1].upper() + sentence[1:], "plain" if agreement.n_clusters == 1 else "good"
-    )
-    if not agreement.gives_same_clusters:
-        advice = f"Clusters may come out differently in another run. {_LONGER}"
-        clusters = clusters._replace(grade="fair", advice=advice)
-    difference = agreement.support_difference
-    of_groups = f"of groups of at least {percent(MIN_CLADE_SHARE)} of the leaves"
-    value = f"{difference:.2f} (largest difference beyond chance, {of_groups})"
-    return [clusters, _graded("support_difference", difference, value, f"Supports are rough. {_LONGER}")]
+    k, difference = agreement
+    value = f"{difference:.2f} (largest difference in stability, of {k} clusters)"
+    return [_graded("clusters", difference, value, f"Clusters may come out differently in another run. {_LONGER}")]
 
 
 def _graded(

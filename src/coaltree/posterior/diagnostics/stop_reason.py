@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._runtime.progress import duration
 from ..._runtime.validation import as_number
-from .agreement import from_info, same_clusters
+from .agreement import from_info
 from .watched import in_words
 
 CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED = "converged", "max_iterations", "max_seconds", "interrupted"
@@ -51,7 +51,7 @@ def _figures(stopping: Mapping[str, Any]) -> str:
         said.append(f"{topology:.0f} of the topologies")
     line = ", ".join(said)
     agreement = from_info(stopping)
-    return line if agreement is None else f"{line}; {same_clusters(agreement)}"
+    return line if agreement is None else f"{line}; {agreement}"
 
 
 def _of(stopping: Mapping[str, Any], which: str, value: float, sign: int) -> str:

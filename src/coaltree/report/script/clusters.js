@@ -31,8 +31,8 @@ const tree = (() => {
 })();
 
 // Partitions are made when the page is, and are those of posterior.cut(k): clusters are counted from 0 here and from 1
-// where people read. A group lies in a cluster, or in a side branch, where all its leaves do. Side by side, leaves of a
-// cluster make runs, those of side branches runs of their own.
+// where people read. A group lies in a cluster, or beside its clade, where all its leaves do. Side by side, leaves of a
+// cluster make runs, those beside its clade runs of their own.
 const partitions = content.partitions.map((given) => ({ ...given, of: null }));
 
 function prepared(partition) {
@@ -46,7 +46,7 @@ function prepared(partition) {
   const side = new Uint8Array(nodes);
   for (const leaf of sideLeaves) side[leaf] = 1;
   for (let v = n; v < nodes; v++) side[v] = side[child(v, 0)] & side[child(v, 1)];
-  const beside = new Array(k).fill(0); // leaves of each cluster in side branches
+  const beside = new Array(k).fill(0); // leaves of each cluster beside its clade
   for (const leaf of sideLeaves) beside[labels[leaf]]++;
   const home = new Int32Array(k).fill(-1); // the largest group of each cluster
   for (let v = 0; v < nodes; v++) if (of[v] >= 0 && (home[of[v]] < 0 || size[v] > size[home[of[v]]])) home[of[v]] = v;

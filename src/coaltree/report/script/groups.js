@@ -35,8 +35,8 @@ function stabilityWords(c) {
   return [make("span", { class: `word ${words[c]}` }, words[c]), ` ${range}`];
 }
 
-// How many of a cluster's leaves are in side branches.
-const sideWords = (n) => make("div", { class: "beside" }, n === 0 ? "" : n === 1 ? "1 in a side branch" : `${n.toLocaleString("en")} in side branches`);
+// How many of a cluster's leaves are in none of the groups that make the clusters.
+const sideWords = (n) => make("div", { class: "beside" }, n === 0 ? "" : `${n.toLocaleString("en")} outside its group`);
 
 function listGroups() {
   const { k, sizes, beside, colours, home, differences } = state.cut;
@@ -127,7 +127,7 @@ const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')
 function clustersAsText() {
   const { of, probability, side } = state.cut;
   const rows = tree.labels.map((label, leaf) => `${quoted(label)},${of[leaf] + 1},${number(probability[leaf])},${side[leaf] ? "yes" : ""}\n`);
-  return `${content.leaf},cluster,probability,side_branch\n${rows.join("")}`;
+  return `${content.leaf},cluster,probability,in_no_clade\n${rows.join("")}`;
 }
 
 // Newick with supports as the names of groups; each node's text once its children have theirs.

@@ -34,7 +34,7 @@ function names(v, most) {
 function clusterWords(v, cluster) {
   const { k, sizes, probability } = state.cut;
   if (k === 1) return "All leaves are in one cluster";
-  const place = state.cut.side[v] ? `Side branch of cluster ${cluster + 1}` : `In cluster ${cluster + 1}`;
+  const place = state.cut.side[v] ? `Nearest to cluster ${cluster + 1}` : `In cluster ${cluster + 1}`;
   if (v < tree.n) return `${place} (probability ${percent(probability[v])})`;
   if (cluster >= 0) return tree.size[v] === sizes[cluster] ? `This is cluster ${cluster + 1}` : place;
   const inside = new Map();

@@ -1,4 +1,4 @@
-// Who belongs together: the share of trees in which two leaves are in one cluster. It follows the cut, as far as the
+// Who belongs together: the share of trees in which two leaves are in one clade close to a cluster. It follows the cut, as far as the
 // page has figures for it.
 
 const together = { levels: content.together.levels, shown: null, images: new Map(), at: null };
@@ -60,8 +60,8 @@ function drawTogether() {
   }
   const exact = level.clusters === state.cut.k;
   $("together-level").textContent = exact
-    ? `Shown: all trees cut into ${level.clusters} clusters.`
-    : `Shown: all trees cut into ${level.clusters} clusters, the closest number available on this page.`;
+    ? `Shown: ${level.clusters} clusters.`
+    : `Shown: ${level.clusters} clusters, the closest number available on this page.`;
   $("together-legend").replaceChildren(make("span", {}, "never together", bar(steps), "always"));
 }
 
@@ -72,7 +72,7 @@ function pointTogether(i, j) {
   const share = squareOf(together.shown)[together.at[0] * m + together.at[1]];
   const value = share === 1 ? "all" : share === 0 ? "none" : `about ${percent(share)}`;
   $("together-status").textContent =
-    a === b ? `${a}, with itself.` : `${a} and ${b} are together in ${value} of the trees cut into ${together.shown.clusters} clusters.`;
+    a === b ? `${a}, with itself.` : `${a} and ${b} are together in ${value} of the trees, at ${together.shown.clusters} clusters.`;
   drawTogether();
 }
 

@@ -86,13 +86,14 @@ def test_fit_files_agree_with_the_posterior(left):
     header, *rows = table_of(left / "linkage.csv")
     np.testing.assert_array_equal(np.array(rows, dtype=float), tree.to_linkage())
     header, *rows = table_of(left / "clusters.csv")
-    assert header == ["row", "cluster", "probability", "side_branch", "cluster_1", "cluster_2"]
+    assert header == ["row", "cluster", "probability", "in_no_clade", "cluster_1", "cluster_2", "none"]
     assert [row[0] for row in rows] == NAMES
     labels = post.cut(2)
     np.testing.assert_array_equal([int(row[1]) for row in rows], labels + 1)
     assert [row[3] for row in rows] == ["yes" if c == -1 else "" for c in tree.cut(2, outliers=True)]
     shares = np.array([row[4:] for row in rows], dtype=float)
-    np.testing.assert_allclose(shares, post.membership(labels), atol=1e-4)
+    np.testing.assert_allclose(shares[:, :2], post.membership(labels), atol=1e-4)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=3e-4)
     np.testing.assert_allclose([float(row[2]) for row in rows], shares[np.arange(len(rows)), labels], atol=1e-4)
     nexus = (left / "trees.nex").read_text(encoding="utf-8")
     assert nexus.startswith("#NEXUS")

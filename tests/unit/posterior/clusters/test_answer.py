@@ -7,15 +7,14 @@ import coaltree as ct
 from coaltree.posterior.clusters.answer import (
     ClusterAnswer,
     answer_for,
-    elsewhere_in_a_line,
-    in_a_line,
+    clusters_in_words,
     leaves_are,
     leaves_one,
+    uncertain_in_words,
 )
 from tests.posteriors import grouped_posterior, random_posterior
 
 
-@pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
 @pytest.mark.parametrize("k", [1, 2, 4, 12])
 def test_answer_is_what_the_posterior_says(k):
     post = random_posterior(0, n=12, n_trees=25)
@@ -25,11 +24,12 @@ def test_answer_is_what_the_posterior_says(k):
     expected = post.stability(answer.labels)
     np.testing.assert_array_equal(answer.stability.jaccard, expected.jaccard)
     np.testing.assert_array_equal(answer.stability.interval, expected.interval)
+    np.testing.assert_allclose(answer.membership.sum(axis=1) + answer.none, 1.0)
     assert answer.n_clusters == k
     np.testing.assert_array_equal(
         answer.probability, [row[c] for row, c in zip(answer.membership, answer.labels, strict=True)]
     )
-    np.testing.assert_array_equal(answer.side_branch, post.mean_tree().cut(k, outliers=True) == -1)
+    np.testing.assert_array_equal(answer.in_no_clade, post.cut(k, outliers=True) == -1)
 
 
 def uncertain_answer():
@@ -38,28 +38,28 @@ def uncertain_answer():
     return ClusterAnswer(np.array([0, 0, 1, 2]), membership, None, np.zeros(4, bool))
 
 
-def test_elsewhere_in_a_line_names_leaves_more_probable_in_another_cluster():
+def test_uncertain_in_words_names_leaves_more_probable_in_another_cluster():
     answer = uncertain_answer()
     np.testing.assert_array_equal(answer.most_probable, [0, 1, 1, 1])
     np.testing.assert_array_equal(answer.is_elsewhere, [False, True, False, True])
-    assert elsewhere_in_a_line(answer, "abcd") == (
+    assert uncertain_in_words(answer, "abcd") == (
         "2 rows are more probable in another cluster: d (15 % in its own, 3; 65 % in cluster 2), "
         "b (40 % in its own, 1; 50 % in cluster 2)"
     )
-    assert elsewhere_in_a_line(answer, "abcd", "leaves", most=1).endswith("cluster 2), and 1 more")
+    assert uncertain_in_words(answer, "abcd", "leaves", most=1).endswith("cluster 2), and 1 more")
     only = answer._replace(labels=np.array([0, 1, 1, 2]))
-    assert elsewhere_in_a_line(only, "abcd", "leaves").startswith("1 leaf is more probable in another cluster: d (")
-    assert elsewhere_in_a_line(answer._replace(labels=answer.most_probable), "abcd") is None
+    assert uncertain_in_words(only, "abcd", "leaves").startswith("1 leaf is more probable in another cluster: d (")
+    assert uncertain_in_words(answer._replace(labels=answer.most_probable), "abcd") is None
 
 
-def test_in_a_line_has_sizes_and_stability():
+def test_clusters_in_words_have_sizes_and_stability():
     left = [[0, 1], [2, 3], [4, 5], [6, 7]]  # (0 1 4) (2 3), and (0 1) (2 3 4) in one tree of four
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
     post = ct.Posterior(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))
-    line = in_a_line(answer_for(post, 2))
+    line = clusters_in_words(answer_for(post, 2))
     assert line == "2 clusters: 3 rows (doubtful, 0.92, from 0.67), 2 rows (stable, 1.00)"
-    assert in_a_line(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"
-    assert in_a_line(answer_for(post, 5), most=3).endswith("1 row (stable, 1.00), and 2 more")
+    assert clusters_in_words(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"
+    assert clusters_in_words(answer_for(post, 5), most=3).endswith("1 row (stable, 1.00), and 2 more")
 
 
 def test_leaves_are_rows_unless_rows_are_repeated():

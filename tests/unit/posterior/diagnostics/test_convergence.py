@@ -9,7 +9,7 @@ import pytest
 from coaltree.errors import ConvergenceWarning
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior import Posterior
-from coaltree.posterior.diagnostics import convergence
+from coaltree.posterior.diagnostics import agreement, convergence
 from coaltree.posterior.diagnostics.agreement import ChainAgreement
 
 
@@ -69,7 +69,7 @@ def test_limits_are_in_order():
     assert convergence.ESS_BELOW > convergence.ESS_BAD and convergence.SPLIT_SD_ABOVE < convergence.SPLIT_SD_BAD
     assert convergence.ESS_BELOW > convergence.ENTRY_ESS_BELOW > convergence.ENTRY_ESS_BAD
     assert convergence.TOPOLOGY_ESS_BELOW > convergence.TOPOLOGY_ESS_BAD
-    assert convergence.SUPPORT_ABOVE < convergence.SUPPORT_BAD
+    assert agreement.DIFFERENCE_ABOVE < agreement.DIFFERENCE_BAD
 
 
 def draws(n_draws, rho=0.0, seed=0):
@@ -106,11 +106,8 @@ def test_warning_says_that_chains_give_different_answers():
     fine = {"log_joint": {"r_hat": 1.0, "ess": 400.0}, "split_frequency_sd": 0.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        convergence.warn_if_bad(fine, ChainAgreement(3, 0.97, math.nan, 0.04))
-        convergence.warn_if_bad(fine, ChainAgreement(1, 0.1, 0.9, 0.04))
+        convergence.warn_if_bad(fine, ChainAgreement(3, 0.1))
     with pytest.warns(ConvergenceWarning) as caught:
-        convergence.warn_if_bad(fine, ChainAgreement(3, 0.48, 0.9, 0.3))
-    assert caught[0].message.findings == (
-        "the chains give different clusters: adjusted Rand index 0.48 between them, 0.90 between halves of one chain",
-        "supports of large groups differ between chains by 0.30 (above 0.1)",
-    )
+        convergence.warn_if_bad(fine, ChainAgreement(3, 0.3))
+    findings = ("stabilities of 3 clusters differ by 0.30 between chains (above 0.1)",)
+    assert caught[0].message.findings == findings

@@ -56,7 +56,7 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     tree = post.mean_tree()
     labels = post.cut(2)
     assert list(labels.index) == numbers
-    assert list(post.membership(labels, min_size=1).index) == numbers
+    assert list(post.membership(labels).index) == numbers
     assert isinstance(post.clade_support(tree), pd.Series)
     assert isinstance(post.node_times(tree), pd.DataFrame)
     assert list(post[:4].cut(2).index) == numbers
@@ -101,11 +101,11 @@ def test_in_order_of_puts_sorted_labels_into_the_order_of_leaves():
     labels = post.cut(3)
     turned = labels.sort_index()
     assert list(turned.index) == list("abcdefg")
-    pd.testing.assert_frame_equal(post.membership(turned, min_size=1), post.membership(labels, min_size=1))
+    pd.testing.assert_frame_equal(post.membership(turned), post.membership(labels))
     tree = post.mean_tree()
     assert ct.metrics.dendrogram_purity(tree, turned) == ct.metrics.dendrogram_purity(tree, labels)
     numbered = labels.reset_index(drop=True)  # an index of something else: they count in order
-    np.testing.assert_array_equal(post.membership(numbered, min_size=1), post.membership(labels, min_size=1))
+    np.testing.assert_array_equal(post.membership(numbered), post.membership(labels))
 
 
 def test_in_leaf_order_takes_a_series_that_names_more_rows_than_were_fitted():
@@ -124,15 +124,14 @@ def test_answers_are_frames_of_clusters_and_merges():
     tree = post.mean_tree()
     labels = post.cut(2)
     members = post.membership(labels)
-    assert list(members.columns) == [0, 1]
+    assert list(members.columns) == [0, 1, "none"]
     assert list(members.index) == list(post.labels)
     support = post.clade_support(tree, kind="transfer")
     assert support.name == "transfer support"
     assert support.index.name == "merge"
     times = post.node_times(tree)
     assert list(times.columns) == ["low", "high"]
-    odd = np.where(np.arange(7) == 0, -1, labels)
-    assert list(post.membership(odd).columns)[-1] == -1
+    np.testing.assert_allclose(members.sum(axis=1), 1.0)
 
 
 def test_leaf_index_that_no_longer_fits_is_text():

@@ -24,92 +24,56 @@ def test_group_support_is_that_of_sets_of_leaves(seed, n, weighted):
     trees, rng = listed(post), np.random.default_rng(seed)
     for size in {2, 3, n // 2, n - 1} - {1}:
         group = frozenset(rng.permutation(n)[:size].tolist())
-        found = post.support(list(group))
-        inside = np.array(summaries.inside_closest_clade(group, trees, post.weights))
-        assert found.rows == tuple(str(i) for i in sorted(group))
-        assert found.exact == pytest.approx(summaries.clade_frequencies(trees, post.weights).get(group, 0.0))
-        assert found.transfer == pytest.approx(summaries.transfer_support(group, trees, post.weights))
-        np.testing.assert_allclose(found.inside, inside, atol=1e-12)
+        support = post.support(list(group))
+        closest = [summaries.closest_clade(group, children) for children, _ in trees]
+        similar = [summaries.jaccard(group, clade) for clade in closest]
+        assert support.rows == tuple(str(i) for i in sorted(group))
+        assert support.exact == pytest.approx(summaries.clade_frequencies(trees, post.weights).get(group, 0.0))
+        assert support.similarity == pytest.approx(post.weights @ similar)
+        ends = [summaries.quantile(similar, post.weights, q) for q in (0.05, 0.95)]
+        np.testing.assert_allclose(support.interval, ends)
+        inside = np.array([post.weights @ [i in clade for clade in closest] for i in range(n)])
+        np.testing.assert_allclose(support.inside, inside, atol=1e-12)
         wanders = np.array([1 - inside[i] if i in group else inside[i] for i in range(n)])
-        assert found.distance == pytest.approx(wanders.sum())
-        both = found.wanders_in | found.wanders_out
+        both = support.wanders_in | support.wanders_out
         assert both == pytest.approx({str(i): wanders[i] for i in range(n) if wanders[i] >= 0.05 - 1e-12})
-        assert set(found.wanders_out) == set(both) & set(found.rows)
-        for listing in (found.wanders_in, found.wanders_out):
+        assert set(support.wanders_out) == set(both) & set(support.rows)
+        for listing in (support.wanders_in, support.wanders_out):
             assert list(listing.values()) == sorted(listing.values(), reverse=True)
 
 
-def test_group_support_of_clades_is_that_of_clade_support():
-    post = random_posterior(0, n=9, n_trees=300, weighted=False)
-    for tree in (post.trees[1], post.mcc_tree()):
-        exact, transfer = post.clade_support(tree), post.clade_support(tree, kind="transfer")
-        for k, clade in enumerate(tree.clades()):
-            found = post.support(clade)
-            assert (found.exact, found.transfer) == pytest.approx((exact[k], transfer[k]), abs=1e-12)
-            assert np.isnan(found.time) or found.interval[0] <= found.time <= found.interval[1]
-
-
-def test_group_support_time_of_a_group_with_a_few_leaves_moved():
-    """Ten leaves, of which each tree has all but one of its own; the tree's other leaves hang above."""
-    n = 20
-    children, times = [], []
-    for t in range(40):
-        order = np.roll(np.arange(10), t)
-        order = np.concatenate([order[:9], np.arange(10, n), order[9:]])
-        children.append([[order[0], order[1]], *([n + k, order[k + 2]] for k in range(n - 2))])
-        times.append(np.arange(1.0, n) + t)
-    found = ct.Posterior(children, times).support(range(10))
-    assert (found.exact, found.distance) == (0.0, pytest.approx(1.0))
-    assert found.time == 8 + 19 and found.interval.tolist() == [8 + 1, 8 + 37]
-    assert found.wanders_in == {}
-    assert found.wanders_out == pytest.approx({str(i): 0.1 for i in range(10)})
+def test_group_support_is_the_stability_of_the_same_cluster():
+    post = random_posterior(0, n=9, n_trees=50)
+    labels = post.cut(3)
+    for cluster, jaccard in enumerate(post.stability(labels).jaccard):
+        if np.count_nonzero(labels == cluster) > 1:
+            assert post.support(labels == cluster).similarity == pytest.approx(jaccard)
 
 
 def test_group_support_of_one_tree():
     post = ct.Posterior([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=list("abcd"))
-    assert post.support(["a", "b"])[:6] == (("a", "b"), 1.0, 1.0, 0.0, {}, {})
-    found = post.support(["a", "b", "d"])
-    assert (found.exact, found.transfer, found.distance) == (0.0, 0.0, 1.0)
-    assert found.wanders_in == {"c": 1.0} and found.wanders_out == {}  # of two that are equally close it has more of it
-    assert np.isnan(found.time)
-    assert "unknown: too few trees" in str(found)
-    assert "on average 1 leaf must move" in str(found)
-    found = post.support(["c", "d"])  # with the root two leaves must move, one for either leaf alone
-    assert found.inside.tolist() == [0.0, 0.0, 0.5, 0.5]
-
-
-def test_group_support_with_missing_values_and_copies_at_time_zero():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 3)) + 9.0 * (np.arange(12) % 2)[:, None]
-    X[5], X[0, 1] = X[3], np.nan
-    with pytest.warns(ct.CoaltreeWarning):
-        post = ct.fit(X, "spherical", noise=0.0, n_samples=15, n_warmup=5, random_state=0)
-    assert (post.times == 0.0).any()
-    assert post.support([3, 5])[1:4] == (1.0, 1.0, 0.0)
-    assert post.support([3, 5]).time == 0.0
-    found = post.support(np.arange(12) % 2 == 1)
-    tree = post.mean_tree()
-    odd = tree.clades().index(frozenset(map(str, range(1, 12, 2))))
-    assert found.exact == pytest.approx(post.clade_support(tree)[odd])
-    assert found.exact > 0.5
+    certain = post.support(["a", "b"])
+    assert (certain.similarity, certain.exact, certain.wanders_in, certain.wanders_out) == (1.0, 1.0, {}, {})
+    support = post.support(["a", "b", "d"])
+    assert (support.similarity, support.exact) == (pytest.approx(2 / 3), 0.0)
+    assert support.wanders_in == {} and support.wanders_out == {"d": 1.0}
 
 
 def test_group_support_of_all_leaves_is_one():
-    found = named().support("abcdefg"[i] for i in range(7))
-    assert (found.exact, found.transfer, found.distance) == (1.0, 1.0, 0.0)
-    assert str(found) == "group        all 7 leaves, which are a clade of every tree: the support is 1"
+    support = named().support("abcdefg"[i] for i in range(7))
+    assert (support.exact, support.similarity) == (1.0, 1.0)
+    assert str(support) == "group        all 7 leaves, which are a clade of every tree: the support is 1"
 
 
-def test_group_support_is_printed_in_six_lines():
+def test_group_support_is_printed_in_five_lines():
     children = [[[0, 1], [4, 2], [5, 3]]] * 9 + [[[0, 2], [4, 1], [5, 3]]]
     post = ct.Posterior(children, [[1.0, 2.0, 3.0]] * 10, labels=["first", "b", "c", "d"])
     assert str(post.support([0, 1])).splitlines() == [
         "group        2 of 4 leaves: first, b",
+        "similarity   0.97 to the closest clade  (90 %: 0.67 to 1.00)",
         "exact        90 % of the trees have exactly this group",
-        "transfer     0.90: on average 0.1 leaves must move",
         "wanders in   c (10 %)",
         "wanders out  no leaf with 5 % or more",
-        "time         unknown: too few trees have this group or one close to it",
     ]
     many = random_posterior(2, n=40, n_trees=200).support(range(20))
     assert " and 12 more" in str(many)
