@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..._runtime.formatting import some
-from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_choice, is_whole
 from ...errors import InputError
@@ -44,10 +43,18 @@ class Preprocessor:
     log1p: Columns = False
     center: Axis = None
     scale: Axis = None
-    n_features_in_: int = field(default=0, init=False)
-    feature_names_in_: tuple[str, ...] | None = field(default=None, init=False)
-    mean_: np.ndarray | None = field(default=None, init=False)  #: (d,) of the columns, where they are centred.
-    scale_: np.ndarray | None = field(default=None, init=False)  #: (d,) of the columns, where they are scaled.
+    # What `fit` finds, which a file holds too.
+    n_features_in_: int = field(default=0, kw_only=True)
+    feature_names_in_: Sequence[str] | None = field(default=None, kw_only=True)
+    mean_: np.ndarray | None = field(default=None, kw_only=True)  #: (d,) of the columns, where they are centred.
+    scale_: np.ndarray | None = field(default=None, kw_only=True)  #: (d,) of the columns, where they are scaled.
+
+    def __post_init__(self) -> None:
+        for name in ("center", "scale"):
+            if getattr(self, name) is not None:
+                check_choice(name, getattr(self, name), ("rows", "columns"))
+        if self.n_features_in_ != 0:  # of a file
+            self._check_fitted()
 
     def __repr__(self) -> str:
         settings = {name: getattr(self, name) for name in ("log", "log1p", "center", "scale")}
@@ -61,9 +68,6 @@ class Preprocessor:
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Keep the means and standard deviations of the columns of X (n, d); y is ignored."""
-        for name in ("center", "scale"):
-            if getattr(self, name) is not None:
-                check_choice(name, getattr(self, name), ("rows", "columns"))
         table = read_table(X, allow_missing=True, minimum_rows=1)
         self.n_features_in_, self.feature_names_in_ = table.values.shape[1], table.features
         values = self._logarithms(table)
@@ -129,46 +133,19 @@ class Preprocessor:
             numbers.append(int(number))
         return numbers
 
-    def to_dict(self) -> dict[str, Any]:
-        """What is saved; columns are saved by number."""
-        content = {name: getattr(self, name) for name in ("center", "scale", "n_features_in_", "mean_", "scale_")}
-        content |= {word: np.array(self._numbers(word), dtype=np.int64) for word in ("log", "log1p")}
-        return content | {"columns": None if self.feature_names_in_ is None else list(self.feature_names_in_)}
-
-
-def preprocessor_from_dict(content: Any) -> Preprocessor:
-    """A saved `Preprocessor`, each of its fields checked; raises ValueError."""
-    given: Any = content.get("n_features_in_") if isinstance(content, dict) else None
-    d = int(given) if is_whole(given) else -1
-    columns = Array("i", (None,), lambda log: ((log >= 0) & (log < d)).all())
-    axis = Value(str, lambda word: word in ("rows", "columns"), optional=True)
-    table = {
-        "log": columns,
-        "log1p": columns,
-        "center": axis,
-        "scale": axis,
-        "n_features_in_": Value(int, lambda number: number > 0),
-        "columns": Value(list, lambda names: are_names(names) and len(names) == d, optional=True),
-        "mean_": Array("f", (d,), is_finite, optional=True),
-        "scale_": Array("f", (d,), lambda scale: is_finite(scale) and (scale > 0).all(), optional=True),
-    }
-    check_fields(content, table, "transform.")
-    for word, stored in (("center", "mean_"), ("scale", "scale_")):
-        if (content[word] == "columns") != (content[stored] is not None):
-            raise ValueError(f"transform.{stored} has wrong type, shape or values")
-    names = None if content["columns"] is None else tuple(content["columns"])
-    log, log1p = (_as_setting(content[word], names, d) for word in ("log", "log1p"))
-    found = Preprocessor(log, log1p, content["center"], content["scale"])
-    found.n_features_in_, found.feature_names_in_ = d, names
-    found.mean_, found.scale_ = content["mean_"], content["scale_"]
-    return found
-
-
-def _as_setting(numbers: np.ndarray, names: Sequence[str] | None, d: int) -> Columns:
-    """Columns of these numbers as a user names them."""
-    if len(numbers) in (0, d):
-        return len(numbers) > 0
-    return [names[j] if names else int(j) for j in numbers]
+    def _check_fitted(self) -> None:
+        """Refuse fitted values that do not fit each other."""
+        d, names = self.n_features_in_, self.feature_names_in_
+        arrays = {"mean_": (self.mean_, self.center), "scale_": (self.scale_, self.scale)}
+        are_good = is_whole(d) and (names is None or (len(names) == d and all(isinstance(name, str) for name in names)))
+        for values, axis in arrays.values():
+            are_good &= (values is not None) == (axis == "columns")
+            are_good &= values is None or (np.shape(values) == (d,) and bool(np.isfinite(values).all()))
+        if not are_good or (self.scale_ is not None and np.any(self.scale_ <= 0.0)):
+            raise InputError("a fitted Preprocessor has values that do not fit each other.")
+        self.feature_names_in_ = None if names is None else tuple(names)
+        self._numbers("log")
+        self._numbers("log1p")
 
 
 def fit_transform(table: Table, transformer: TransformLike | None) -> tuple[Table, Any]:

@@ -18,7 +18,7 @@ from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning
 from ...model import covariance
-from ...model.data.transform import Preprocessor, preprocessor_from_dict
+from ...model.data.transform import Preprocessor
 from ...model.process.noise import Noise
 from ..posterior import Posterior, with_log_weights
 
@@ -38,7 +38,6 @@ def save(posterior: Posterior, path: PathLike) -> None:
     }
     content["chain"] = posterior.chain if posterior.is_chain else None
     content["columns"] = None if posterior.columns is None else list(posterior.columns)
-    content["transform"] = posterior.transform.to_dict() if isinstance(posterior.transform, Preprocessor) else None
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
@@ -49,12 +48,10 @@ def load(path: PathLike) -> Posterior:
     content = archive.read(path, _KIND, _VERSION)
     try:
         check_fields(content, _fields(content))
-        for name in ("covariance", "noise", "info"):
+        for name in ("covariance", "noise", "transform", "info"):
             content[name] = _revived(content[name])
-        if content["transform"] is not None:  # which stands beside X
-            content["transform"] = preprocessor_from_dict(content["transform"])
-            if content["transform"].n_features_in_ != np.shape(content["X"])[-1]:
-                raise ValueError("transform.n_features_in_ has wrong type, shape or values")
+        if content["transform"] is not None and content["transform"].n_features_in_ != np.shape(content["X"])[-1]:
+            raise ValueError("transform.n_features_in_ has wrong type, shape or values")
         posterior = Posterior(**content)
         _check_model(posterior)
         return with_log_weights(posterior, content["log_weights"])
@@ -155,4 +152,4 @@ def _public(name: str) -> Any:
     for room in (samplers, covariance):
         if name in room.__all__:
             return getattr(room, name)
-    return Noise if name == Noise.__name__ else None
+    return {"Noise": Noise, "Preprocessor": Preprocessor}.get(name)
