@@ -76,7 +76,7 @@ def prepare(
     missing = missing_entries(model.values)
     chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing)
     if settings.resample is not None:
-        check_resampling(chains, [model])
+        check_resampling(chains)
     else:
         chains = collapse_replicates(chains)
     return FitData(table, rows, noise, model, chains, info, transformer)

@@ -21,7 +21,6 @@ import numpy as np
 from ...errors import InputError
 from ...model.covariance import Covariance, Diagonal, Spherical
 from ...model.covariance.conjugate import WeightedDiagonal
-from ...model.data.columns import Modelled
 from ...model.data.missing import agreeing_pair, draw_missing
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw, row_variances
 from ..settings import RunSettings
@@ -31,20 +30,19 @@ _STREAM = 32
 _MAX_TRIES = 1_000  # to draw columns in which no two rows agree
 
 
-def check_resampling(data: ChainData, models: Iterable[Modelled]) -> None:
+def check_resampling(data: ChainData) -> None:
     """Refuse what cannot be resampled by columns."""
-    for covariance in (model.covariance for model in models):
-        name = type(covariance).__name__
-        if not isinstance(covariance, Spherical | Diagonal):
-            raise InputError(
-                f'resample="columns" weighs columns one by one, and {name} ties them to each other; use '
-                'covariance="spherical", "scaled" or "diagonal".'
-            )
-        if data.missing is not None and "variances" in covariance.learnt:
-            raise InputError(
-                f'resample="columns" cannot learn the variances of {name} where values are missing; use '
-                'covariance="scaled" or "spherical".'
-            )
+    covariance, name = data.covariance, type(data.covariance).__name__
+    if not isinstance(covariance, Spherical | Diagonal):
+        raise InputError(
+            f'resample="columns" weighs columns one by one, and {name} ties them to each other; use '
+            'covariance="spherical", "scaled" or "diagonal".'
+        )
+    if data.missing is not None and "variances" in covariance.learnt:
+        raise InputError(
+            f'resample="columns" cannot learn the variances of {name} where values are missing; use '
+            'covariance="scaled" or "spherical".'
+        )
     if data.values.shape[1] < 2:
         raise InputError('resample="columns" needs at least two columns that vary.')
 

@@ -50,41 +50,29 @@ def row_densities(
     posterior: "Posterior",
     draws: np.ndarray,
     *,
-    among: np.ndarray | None = None,
-    columns: np.ndarray | None = None,
     n_jobs: int | None = None,
     watch: Callable[[int, int], object] | None = None,
 ) -> RowDensities:
-    """Log Z of every row, or of those `among` these numbers, for these draws; `watch` is told how many are done.
-
-    With `columns` it is the density of a row's values in these, missing ones as they were drawn, and a leaf with
-    several rows, by their mean, is left out whole: as of new rows, which join no leaf.
-    """
+    """Log Z of every row that is no copy, for these draws; `watch` is told how many are done."""
     posterior.require_model("leave-one-out")
     rows = rows_of(posterior)
     n = len(rows.distinct.first)
     if n < _MIN_ROWS:
         raise InputError("leave-one-out needs at least three rows that differ.")
-    wanted = np.ones(len(rows.kept), dtype=bool) if among is None else np.isin(rows.kept, among)
     neighbors = None
     if n > MAX_ROWS_ALL_BRANCHES:  # by rows as one draw whitens them, so that no draw depends on the place of a leaf
         W = _problem(posterior, int(draws[0]), rows).W
-        assert W is not None
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
-    if columns is None:
-        patterns = _patterns(posterior, rows, wanted)
-    else:  # as if all rows had these alone, and no other row measured their leaf
-        is_all = len(columns) == len(posterior.model_columns)
-        patterns = [(None if is_all else columns, np.flatnonzero(wanted), np.ones(int(wanted.sum()), dtype=bool))]
-    found = np.empty((len(draws), int(wanted.sum())))
+    patterns = _patterns(posterior, rows)
+    found = np.empty((len(draws), len(rows.kept)))
     n_jobs = at_most_jobs(n_jobs, len(draws))
     with single_threaded_blas(), Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as parallel:
         jobs = (delayed(_densities_of_draw)(posterior, int(t), rows, patterns, neighbors) for t in draws)
         for j, densities in enumerate(parallel(jobs)):
-            found[j] = densities[wanted]
+            found[j] = densities
             if watch is not None:
                 watch(j + 1, len(draws))
-    return RowDensities(rows.kept[wanted], np.asarray(draws), found)
+    return RowDensities(rows.kept, np.asarray(draws), found)
 
 
 def has_densities(posterior: "Posterior") -> bool:
@@ -154,7 +142,7 @@ def rows_of(posterior: "Posterior") -> LeafRows:
 Pattern = tuple[np.ndarray | None, np.ndarray, np.ndarray]  # see `_patterns`
 
 
-def _patterns(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray) -> list[Pattern]:
+def _patterns(posterior: "Posterior", rows: LeafRows) -> list[Pattern]:
     """Columns (None for all), the rows of those kept that have just these, and whether their leaf has no other row."""
     values = posterior.model_values()[rows.kept]
     alone = np.ones(len(values), dtype=bool)
@@ -163,16 +151,15 @@ def _patterns(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray) -> lis
     patterns, group = np.unique(~np.isnan(values), axis=0, return_inverse=True)
     found = []
     for g, pattern in enumerate(patterns):
-        these = np.flatnonzero((group.ravel() == g) & wanted)
-        if len(these):
-            found.append((None if pattern.all() else np.flatnonzero(pattern), these, alone[these]))
+        these = np.flatnonzero(group.ravel() == g)
+        found.append((None if pattern.all() else np.flatnonzero(pattern), these, alone[these]))
     return found
 
 
 def _densities_of_draw(
     posterior: "Posterior", t: int, rows: LeafRows, patterns: list[Pattern], neighbors: np.ndarray | None
 ) -> np.ndarray:
-    """(rows kept,) log Z, NaN where it is not wanted."""
+    """(rows kept,) log Z."""
     children, times = _distinct_tree(posterior, t, rows)
     variances = posterior.row_variances(t)[rows.kept]
     unit = variances if posterior.tail_scale is None else variances / posterior.tail_scale[t, rows.kept]

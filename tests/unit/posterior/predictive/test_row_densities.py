@@ -74,10 +74,3 @@ def test_row_densities_of_many_rows_look_at_near_branches_and_a_sample(monkeypat
     every = row_densities(post, np.array([0, 1])).log_density
     monkeypatch.setattr(module, "MAX_ROWS_ALL_BRANCHES", 10)
     np.testing.assert_allclose(row_densities(post, np.array([0, 1])).log_density, every, atol=0.1)
-
-
-def test_row_densities_among_some_rows_are_those_of_all():
-    post = posterior_of_rows(6)
-    some = row_densities(post, np.array([0]), among=np.array([1, 4]))
-    assert some.rows.tolist() == [1, 4]
-    np.testing.assert_allclose(some.log_density, row_densities(post, np.array([0])).log_density[:, [1, 4]], rtol=1e-12)
