@@ -8,19 +8,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._runtime.typing import ArrayLike, RandomState
-from ._runtime.validation import check_count, is_whole
+from ._runtime.validation import check_count
 from .errors import CoaltreeWarning
 from .inference.fit import fit
-from .inference.settings import DEFAULT_RESAMPLES, DEFAULT_WARMUP_OF_ESTIMATOR
+from .inference.settings import DEFAULT_RESAMPLES
 from .model.covariance import CovarianceLike
 from .model.data.table import Table, as_frame
 from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
-from .posterior.clusters.answer import answer_for
-from .posterior.clusters.stability import ClusterStability
-from .posterior.io.pandas_output import empty_leaves, in_given_places, remember_index
-from .posterior.predictive.placement import Placement
+from .posterior.io.pandas_output import in_given_places, remember_index
 from .samplers.base import SamplerLike
 from .tree import Tree
 from .tree.rooted import default_labels
@@ -32,32 +29,25 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int; None uses the suggested number (see `Posterior.suggest_n_clusters`)
-    n_samples, n_warmup : int or "auto"
-        Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
-        `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, preprocess, max_seconds, resample, n_resamples :
+    covariance, sampler, n_samples, n_warmup, n_chains, noise, n_jobs, preprocess, max_seconds, resample, n_resamples :
         As in `coaltree.fit`, whose `transform` is `preprocess` here.
 
     Attributes
     ----------
-    labels_ : (n,) the cluster of each row, clades of `tree_`; see `Posterior.cut`. Rows with
-        missing values only are in no tree: they are -1 here, and 0 in all of `membership_`.
+    labels_ : (n,) the cluster of each row, clades of `tree_`; see `Posterior.cut`. Rows with missing values only are
+        in no tree: they are -1 here.
     n_clusters_ : int
-    membership_ : (n, n_clusters_) probability of each cluster for each row; see `Posterior.membership`.
-    stability_ : how stable each cluster is across draws; see `Posterior.stability`.
     tree_ : Tree, `Posterior.mean_tree`; its leaves are named by the index of a DataFrame.
     children_ : (n-1, 2) the merges of `tree_`: node n + i is merge i.
     linkage_ : (n-1, 4) the tree as a SciPy linkage.
     support_ : (n-1,) transfer support of its clades, 1 where all trees have it; see `Posterior.clade_support`.
-    posterior_ : Posterior
+    posterior_ : Posterior, with the probability of each cluster for each row and how stable it is.
     n_features_in_, feature_names_in_ : columns seen by `fit`.
     """
 
     labels_: np.ndarray
     n_clusters_: int
-    membership_: np.ndarray
-    stability_: ClusterStability
     tree_: Tree
     children_: np.ndarray
     linkage_: np.ndarray
@@ -101,24 +91,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. It has no `groups`: the labels of
         an estimator are those of rows.
         """
-        before = dict(self.__dict__)
-        try:
-            self._fit(X, errors)
-        except BaseException:  # leave no mixture of an old fit and a new one behind
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        return self
-
-    def _fit(self, X: ArrayLike, errors: ArrayLike | None) -> None:
         X = as_frame(X)
         values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, 1, len(values))
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "n_clusters"}
         settings["transform"] = settings.pop("preprocess")  # scikit-learn takes what has `transform` for a transformer
-        if is_whole(self.n_samples) and self.n_warmup == "auto" and self.resample is None:
-            settings["n_warmup"] = DEFAULT_WARMUP_OF_ESTIMATOR
         if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's older generator
             settings["random_state"] = int(self.random_state.randint(np.iinfo(np.int32).max))
         self.posterior_ = fit(_with_names(values, X), errors=errors, progress=False, **settings)
@@ -128,42 +106,32 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.linkage_ = self.tree_.to_linkage()
         self.support_ = np.asarray(self.posterior_.clade_support(self.tree_, kind="transfer"))
         self.n_clusters_ = int(self.n_clusters or self.posterior_.suggest_n_clusters().n_clusters)
-        answer = answer_for(self.posterior_, self.n_clusters_)
-        self.stability_ = answer.stability
-        self.labels_, self.membership_ = answer.labels, answer.membership
-        if empty_leaves(self.posterior_):
-            nowhere = np.zeros(self.n_clusters_)
-            self.labels_ = np.array(in_given_places(self.posterior_, answer.labels, -1))
-            self.membership_ = np.array(in_given_places(self.posterior_, answer.membership, nowhere))
+        labels = self.posterior_.cut(self.n_clusters_)
+        self.labels_ = np.array(in_given_places(self.posterior_, labels, -1))
+        return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out."""
         return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Return (m, k) the probability of each cluster, in the order of `membership_`.
+        """Return (m, k) the probability of each cluster for each new row.
 
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
         check_is_fitted(self)
-        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
+        placed = self.posterior_.place(self._new_rows(X), classes=self.labels_[self.labels_ >= 0])
         assert placed.class_probability is not None
         return placed.class_probability
 
-    def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Return (m,) log densities of new rows given those fitted; without noise a fitted row has an infinite one."""
-        check_is_fitted(self)
-        self.posterior_.require_one_likelihood("score_samples")
-        return self._place(X).log_density
-
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the mean log density of new rows, by which covariances can be compared; y is ignored."""
-        return float(np.mean(self.score_samples(X)))
-
-    def _place(self, X: ArrayLike, **options: Any) -> Placement:
         check_is_fitted(self)
-        values = validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        return self.posterior_.place(values, **options)
+        self.posterior_.require_one_likelihood("score")
+        return float(np.mean(self.posterior_.place(self._new_rows(X)).log_density))
+
+    def _new_rows(self, X: ArrayLike) -> np.ndarray:
+        return validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -167,13 +167,13 @@ def test_estimator_shows_the_mean_tree_and_its_cut(model):
     np.testing.assert_array_equal(model.linkage_, tree.to_linkage())
     np.testing.assert_array_equal(model.children_, tree.children)
     np.testing.assert_array_equal(model.support_, post.clade_support(tree, kind="transfer"))
-    np.testing.assert_array_equal(model.membership_, post.membership(model.labels_))
 
 
 def test_estimator_predicts_the_clusters_of_rows_that_are_sure_of_them(model):
     """Rows whose own cluster has a probability of less than 0.9 may be told another one."""
     model, X = model
-    sure = model.membership_[np.arange(len(X)), model.labels_] >= 0.9
+    membership = model.posterior_.membership(model.labels_)
+    sure = membership[np.arange(len(X)), model.labels_] >= 0.9
     assert sure.sum() > 15
     np.testing.assert_array_equal(model.predict(X)[sure], model.labels_[sure])
 

@@ -10,7 +10,6 @@ from .chains.tempering import tempered_iterations
 
 AUTO = "auto"
 DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
-DEFAULT_WARMUP_OF_ESTIMATOR = 50  # the same for `CoalescentClustering`
 DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
 # Where columns are resampled, a chain has 10 + 6 iterations, of several sweeps each; above so many leaves, of one sweep
 # each, 40 + 15, but all chains together no more than about twice those of a usual run.
