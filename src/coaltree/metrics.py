@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._runtime.formatting import field_docs
 from ._runtime.jit import jit
 from ._runtime.typing import ArrayLike
 from ._runtime.validation import check_choice
@@ -27,34 +26,27 @@ from .tree.distances import with_leaves_as
 Classes = ArrayLike | Mapping[str, Any]  # one for each leaf in order, or a mapping from label to class
 
 
-@field_docs(mse="Mean squared error.", mae="Mean absolute error.", mab="Maximum absolute error.")
 class Errors(NamedTuple):
     """Mean squared, mean absolute and maximum absolute error over the entries."""
 
-    mse: float
-    mae: float
-    mab: float
+    mse: float  #: mean squared error
+    mae: float  #: mean absolute error
+    mab: float  #: maximum absolute error
 
 
-@field_docs(n_clusters="(n,) numbers of clusters, 1 … n.", ari="(n,) adjusted Rand index at each of them.")
 class ARICurve(NamedTuple):
     """Adjusted Rand index for every number of clusters, 1 … n."""
 
-    n_clusters: np.ndarray
-    ari: np.ndarray
+    n_clusters: np.ndarray  #: (n,) numbers of clusters, 1 … n
+    ari: np.ndarray  #: (n,) adjusted Rand index at each of them
 
 
-@field_docs(
-    ari="Adjusted Rand index, 0 on average for clusters drawn by lot, 1 for the classes themselves.",
-    purity="Share of the leaves that belong to the commonest class of their cluster.",
-    table="(clusters, classes) how many leaves are in both.",
-)
 class Agreement(NamedTuple):
     """How well clusters agree with known classes."""
 
-    ari: float
-    purity: float
-    table: np.ndarray
+    ari: float  #: adjusted Rand index, 0 on average for clusters drawn by lot, 1 for the classes themselves
+    purity: float  #: share of the leaves that belong to the commonest class of their cluster
+    table: np.ndarray  #: (clusters, classes) how many leaves are in both
 
 
 def time_errors(estimate: Tree | Posterior, truth: Tree, of: str = "mean") -> Errors:

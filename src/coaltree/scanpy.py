@@ -98,7 +98,7 @@ def _representation(adata: Any, use_rep: str, n_pcs: int | None) -> np.ndarray:
     """Return (cells, d) the values to fit."""
     if use_rep != "X" and use_rep not in adata.obsm:
         advice = " Make it with scanpy.pp.pca(adata)." if use_rep == "X_pca" else ""
-        raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there are {some([*adata.obsm.keys(), 'X'])}.{advice}")
+        raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there is {some([*adata.obsm, 'X'])}.{advice}")
     values = adata.X if use_rep == "X" else adata.obsm[use_rep]
     values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
     return values if n_pcs is None else values[:, : check_count("n_pcs", n_pcs, 1, values.shape[1])]

@@ -7,14 +7,13 @@ import pytest
 
 import coaltree as ct
 from coaltree.inference.compare import Comparison
-from coaltree.metrics import Agreement, ARICurve, Errors
 from coaltree.posterior.clusters.n_clusters import ClusterSuggestion
 from coaltree.posterior.clusters.stability import ClusterStability
 from coaltree.posterior.trees.group_support import GroupSupport
 from tests.posteriors import random_posterior
 
 HOSTILE = ["<script>x</script>", "b", "c", "d", "e", "f", "g"]
-TUPLES = [Agreement, ARICurve, ClusterStability, ClusterSuggestion, Comparison, Errors, GroupSupport]
+TUPLES = [ClusterStability, ClusterSuggestion, Comparison, GroupSupport]
 
 
 class Elements(HTMLParser):

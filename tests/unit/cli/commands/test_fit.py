@@ -382,7 +382,7 @@ def test_fit_resumes_after_a_kill_between_two_files(data, tmp_path, monkeypatch,
     moved, replace = [], os.replace
 
     def killed(source, target):
-        if source.parent != target.parent:  # no file that is written beside its place
+        if Path(source).parent != Path(target).parent:  # no file that is written beside its place
             if len(moved) == 3:
                 raise SystemExit
             moved.append(target)
