@@ -43,9 +43,11 @@ def as_path(path: Any, name: str = "path") -> Path:
 
 
 def open_to_read(path: Any) -> IO[bytes]:
-    """Open a file, or say why it cannot be read."""
+    """Open a file, or say why it cannot be read; a pipe may never begin, nor a device end."""
     path = as_path(path)
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{str(path)!r} cannot be read: it is no regular file.")
         return open(path, "rb")
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
