@@ -563,7 +563,6 @@ COMMANDS = [
     ("place a t.csv -o b/posterior.npz", ARCHIVE),
     ("place a/posterior.npz t.csv -o a/posterior.npz", OVERWRITES),
     ("plot link.npz -o a/posterior.npz", OVERWRITES),
-    ("compare a b --heldout t.csv -o t.csv", OVERWRITES),
     ("explain a -o a/posterior.npz", OVERWRITES),
     ("explain a -o b/posterior.npz", ARCHIVE),
     ("explain a -o pipe.html", SPECIAL),
