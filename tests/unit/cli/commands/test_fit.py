@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
