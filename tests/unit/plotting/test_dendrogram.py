@@ -82,12 +82,6 @@ def test_dendrogram_colours_clusters_but_not_mixed_branches(tree):
     np.testing.assert_array_equal(collection(again, "branches").get_colors(), lines.get_colors())
 
 
-def test_dendrogram_legend_of_named_clusters(tree):
-    ax = plotting.dendrogram(tree, clusters=["red", "blue", "red", "blue", "$5"])
-    assert legend_of(ax) == ["clusters:", "red", "blue", r"\$5"]
-    assert not ax.texts  # the legend names them
-
-
 def test_dendrogram_numbers_clusters_at_their_largest_clade():
     post = random_posterior(3, n=40, weighted=False)
     tree = post.mean_tree()
@@ -97,6 +91,9 @@ def test_dendrogram_numbers_clusters_at_their_largest_clade():
     assert set(numbers) == set(map(str, range(1, 13)))
     for number, text in numbers.items():
         assert text.get_color() == style.color_of(int(number) - 1)
+    assert not plotting.dendrogram(tree, n_clusters=1, support=False).texts
+    named = plotting.dendrogram(tree.relabel(tree.labels), clusters=["red", "$5"] * 20)
+    assert legend_of(named) == ["clusters:", "red", r"\$5"] and not named.texts  # the legend names them
 
 
 def test_dendrogram_support_is_written_on_the_branches(tree):
@@ -108,6 +105,11 @@ def test_dendrogram_support_is_written_on_the_branches(tree):
     consensus = ConsensusTree([[0, 1, 2], [3, 4]], [1.0, 2.0], [0.8, 1.0], list("abcd"))
     assert [t.get_text() for t in consensus.plot().texts] == ["80"]
     assert len(consensus.plot(support=False).texts) == 0
+    assert len(collection(consensus.plot(clusters=[0, 0, 0, 1]), "branches").get_segments()) == 5
+    with pytest.raises(InputError, match="only a binary tree can be cut into n_clusters"):
+        consensus.plot(n_clusters=2)
+    none = plotting.dendrogram(tree, support=np.full(4, 0.3))
+    assert legend_of(none) == ["support:", "below 50 % everywhere, not shown"]
 
 
 def test_dendrogram_support_of_many_leaves_is_shown_by_dots():
@@ -258,31 +260,3 @@ def test_dendrogram_names_are_text_and_not_formulas():
 def test_dendrogram_refuses_wrong_arguments(tree, options, sentence):
     with pytest.raises(InputError, match=sentence):
         plotting.dendrogram(tree, Figure().add_subplot(), **options)
-
-
-def test_dendrogram_refuses_to_cut_a_consensus():
-    consensus = ConsensusTree([[0, 1, 2]], [1.0], [1.0], list("abc"))
-    with pytest.raises(InputError, match="only a binary tree can be cut into n_clusters"):
-        plotting.dendrogram(consensus, n_clusters=2)
-    assert len(collection(plotting.dendrogram(consensus, clusters=[0, 0, 1]), "branches").get_segments()) == 3
-
-
-def test_dendrogram_does_not_number_one_cluster(tree):
-    assert not plotting.dendrogram(tree, n_clusters=1).texts
-    assert {text.get_text() for text in plotting.dendrogram(tree, n_clusters=2).texts} == {"1", "2"}
-
-
-@pytest.mark.parametrize("size", [(6.0, 0.65), (6.0, 6.0)])
-def test_dendrogram_says_that_no_support_is_shown(tree, size):
-    figure = Figure(figsize=size)
-    ax = plotting.dendrogram(tree, figure.add_subplot(), support=np.full(4, 0.3))
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert [text for text in texts if text] == ["support:", "below 50 % everywhere, not shown"]
-
-
-def test_dendrogram_turns_short_names_that_would_touch():
-    wide = plotting.dendrogram(random_tree(20, np.random.default_rng(0)), orientation="top")
-    labels = [str(100 + i) for i in range(120)]
-    narrow = plotting.dendrogram(random_tree(120, np.random.default_rng(0)).relabel(labels), orientation="top")
-    assert {text.get_rotation() for text in wide.xaxis.get_ticklabels()} == {0.0}
-    assert {text.get_rotation() for text in narrow.xaxis.get_ticklabels()} == {90.0}

@@ -15,11 +15,6 @@ from coaltree.plotting import style
 from coaltree.report.partitions import N_COLOURS
 
 
-def test_color_of_outliers_is_pale():
-    assert style.color_of(-1) not in style.PALETTE
-    assert style.color_of(3) == style.color_of(23) == style.PALETTE[3]
-
-
 def in_lab(colors):
     """(n, 3) CIELAB coordinates, in which equal distances look about equal."""
     rgb = np.array([to_rgb(color) for color in colors])
@@ -114,9 +109,3 @@ def test_add_legend_of_one_of_several_axes_is_beside_them():
     assert not figure.legends
     assert left.get_legend().get_window_extent().y0 >= left.get_window_extent().y1
     assert right.get_legend().get_window_extent().y1 <= right.xaxis.label.get_window_extent().y0
-
-
-def test_set_title_is_at_the_left():
-    ax = Figure().add_subplot()
-    style.set_title(ax, "what is drawn")
-    assert ax.get_title(loc="left") == "what is drawn"
