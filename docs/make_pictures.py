@@ -150,6 +150,7 @@ KINDS: dict[str, Callable[..., None]] = {
     "dendrogram": _of_library(lambda p, e, k: _dendrogram(p, e, k, intervals=p)),
     "upright": _of_library(lambda p, e, k: _dendrogram(p, e, k, orientation="top")),
     "densitree": _of_library(lambda p, e, k: ct.plotting.densitree(p, n_clusters=k if k > 1 else None)),
+    "n_clusters": _of_library(lambda p, e, k: ct.plotting.n_clusters(p)),
     "coclustering": _of_library(lambda p, e, k: ct.plotting.coclustering(p, n_clusters=max(k, 2))),
     "clustermap": _of_library(_clustermap),
     "convergence": _of_library(lambda p, e, k: ct.plotting.convergence(p)),

@@ -80,7 +80,8 @@ def report_html(
     title: str | None = None,
 ) -> str:
     """Return the report page as text; the arguments are those of `write_report`."""
-    opening = opening_number(posterior, n_clusters)
+    suggestion = n_clusters if isinstance(n_clusters, ClusterSuggestion) else posterior.suggest_n_clusters()
+    opening = opening_number(posterior, suggestion if n_clusters is None else n_clusters)
     data = figures.leaf_data(posterior)
     tree, tree_content = figures.tree_figure(posterior)
     order = tree.leaf_order()
@@ -112,6 +113,7 @@ def report_html(
         parameters=learnt,
         verdict=verdict,
         trace=svg.trace(posterior),
+        n_clusters=svg.stability(suggestion),
         model=model,
         model_pictures=svg.checks(model),
         run=reproduce.summarize(posterior),

@@ -34,6 +34,18 @@ def test_banded_places_points_between_the_ends_of_axes():
     assert found["y_ends"] == (0.0, 1.05 * 2.5)
 
 
+def test_stability_has_every_number_of_clusters_and_marks_the_suggested_one():
+    post = chain_posterior(30, 4, 40)
+    suggestion = post.suggest_n_clusters()
+    found = svg.stability(suggestion)
+    assert [k for k, _, _ in found["points"]] == suggestion.candidates["n_clusters"].tolist()
+    assert [least for *_, least in found["points"]] == suggestion.candidates["stability"].tolist()
+    text = environment().get_template("pictures.html").module.stability(found, "stability")
+    assert text.count("<circle") == len(suggestion.candidates)
+    assert text.count('r="5"') == (suggestion.n_clusters > 1)
+    assert svg.stability(post[:1].suggest_n_clusters()) is None
+
+
 def test_trace_has_a_line_for_each_chain_and_none_without_log_joint():
     post = chain_posterior(6, 2, 40)
     found = svg.trace(post)
