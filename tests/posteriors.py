@@ -30,8 +30,8 @@ def random_posterior(seed, n=7, n_trees=12, weighted=True, **extra):
     return ct.Posterior(children, times, log_weights=log_weights, log_joint=rng.normal(size=n_trees), **extra)
 
 
-def side_branch_posterior(n_trees=3, **extra):
-    """Trees of (0 1 2 3), (4 … 8) and leaf 9, which joins at the root: cut in two, a side branch of the larger."""
+def lone_leaf_posterior(n_trees=3, **extra):
+    """Trees of (0 1 2 3), (4 … 8) and leaf 9, which joins at the root: cut in two, in none of the clades."""
     children = [[0, 1], [2, 3], [10, 11], [4, 5], [6, 7], [13, 14], [15, 8], [12, 16], [17, 9]]
     return ct.Posterior(np.tile(children, (n_trees, 1, 1)), np.tile(np.arange(1.0, 10.0), (n_trees, 1)), **extra)
 
@@ -96,16 +96,3 @@ def ward_posterior(X):
 
     tree = ct.Tree.from_linkage(linkage(X, "ward"))
     return ct.Posterior(tree.children[None], tree.times[None] ** 2, X=X, covariance=ct.Spherical(amplitude=1.0))
-
-
-def cuts(post):
-    """Every way to cut the trees of a posterior plainly: into each number of clusters, and at three times."""
-    median = float(np.median(post.times))
-    numbers = [{"n_clusters": k, "min_size": 1} for k in range(1, post.n + 1)]
-    return numbers + [{"time": t} for t in (0.0, median, 1e9)]
-
-
-def brute_partitions(post, how):
-    """The partition of each tree, by the slow transcription."""
-    where = {name: value for name, value in how.items() if name != "min_size"}
-    return [summaries.cut(children, times, **where) for children, times in listed(post)]

@@ -4,7 +4,6 @@ from . import metrics as metrics
 from . import plotting as plotting
 from . import report as report
 from . import scanpy as scanpy
-from .errors import ClusterSizeWarning as ClusterSizeWarning
 from .errors import CoaltreeWarning as CoaltreeWarning
 from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import InputError as InputError

@@ -32,15 +32,6 @@ class InterruptedWarning(CoaltreeWarning):
         self.n_asked: int = n_asked
 
 
-class ClusterSizeWarning(CoaltreeWarning):
-    """Trees cannot be cut into so many clusters of at least `asked` leaves: clusters of `min_size` were allowed."""
-
-    def __init__(self, message: str, asked: int = 0, min_size: int = 0) -> None:
-        super().__init__(message)
-        self.asked: int = asked
-        self.min_size: int = min_size
-
-
 def is_interruption(error: BaseException | None) -> bool:
     """Whether an error is Ctrl-C, or the SystemError that Numba makes of it where a kernel hands over its result."""
     return isinstance(error, KeyboardInterrupt) or (

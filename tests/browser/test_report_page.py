@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -88,9 +87,7 @@ def wait_for_clusters(page, k):
 
 
 def sizes_of(posterior, k):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ct.ClusterSizeWarning)
-        return np.bincount(posterior.cut(k)).tolist()
+    return np.bincount(posterior.cut(k)).tolist()
 
 
 # It opens

@@ -250,7 +250,7 @@ def test_explanations_are_the_same_in_python_on_the_page_and_on_the_command_line
 
 @pytest.mark.slow
 def test_cut_of_a_hundred_thousand_leaves(monkeypatch):
-    """Ten sure groups, random inside, and a side branch above them all; nothing of size n × n is made."""
+    """Ten sure groups, random inside, and a leaf above them all; nothing of size n × n is made."""
     n, k = 100_000, 10
     rng = np.random.default_rng(0)
     group = np.sort(rng.integers(k, size=n - 1))

@@ -59,20 +59,6 @@ def majority(trees, weights, min_support):
     return {c: f for c, f in clade_frequencies(trees, weights).items() if f > min_support + 1e-9 or f > 1 - 1e-9}
 
 
-def cut(children, times, n_clusters=None, time=None):
-    """A partition as a list of labels in order of first leaf."""
-    n = len(children) + 1
-    groups = {i: frozenset([i]) for i in range(n)}
-    for k, (a, b) in enumerate(children):
-        if n_clusters is not None and len(groups) == n_clusters:
-            break
-        if time is not None and times[k] > time:
-            break
-        groups[n + k] = groups.pop(int(a)) | groups.pop(int(b))
-    ordered = sorted(groups.values(), key=min)
-    return [next(g for g, group in enumerate(ordered) if i in group) for i in range(n)]
-
-
 def cophenetic(children, times):
     """{(i, j): time at which leaves i < j first share a clade}."""
     found = {}
@@ -160,44 +146,6 @@ def majority_labels(partition, classes):
     return [label[p] for p in partition]
 
 
-def clusters(children, min_sizes):
-    """Clades chosen split by split, each with its least size (halved where that cannot be), and their side branches.
-
-    Returns the clades, the leaves that each of them keeps, the cluster that each leaf of a side branch belongs to, and
-    the least size used last.
-    """
-    n = len(children) + 1
-    under = [frozenset([i]) for i in range(n)] + clades(children)
-    chosen, least = [], n
-    for wanted in min_sizes:
-        least = min(least, wanted)
-        while True:
-            left = [
-                k for k in range(n - 1) if k not in chosen and min(len(under[int(c)]) for c in children[k]) >= least
-            ]
-            if left:
-                break
-            least //= 2
-        chosen.append(max(left))
-    tops = [int(c) for k in chosen for c in children[k] if not any(under[n + j] <= under[int(c)] for j in chosen)]
-    tops = tops or [2 * n - 2]
-    kept = []
-    for node in tops:
-        while chosen and node - n > min(chosen) and max(len(under[int(c)]) for c in children[node - n]) >= least:
-            node = max((int(c) for c in children[node - n]), key=lambda c: len(under[c]))
-        kept.append(under[node])
-    belongs = {}
-    for leaf in set(range(n)).difference(*kept):
-        node = n + min(k for k in range(n - 1) if leaf in under[n + k] and any(under[n + k] & core for core in kept))
-        inside = [a for a, core in enumerate(kept) if under[node] & core]
-        while len(inside) > 1:  # at a split follow the larger side, elsewhere the side with clusters
-            sides = [int(c) for c in children[node - n] if any(under[int(c)] & kept[a] for a in inside)]
-            node = max(sides, key=lambda c: (len(under[c]), c))
-            inside = [a for a in inside if under[node] & kept[a]]
-        belongs[leaf] = inside[0]
-    return [under[node] for node in tops], kept, belongs, least
-
-
 def transfer_distance(clade, children):
     """Fewest leaves to move in or out to make `clade` one of the tree's, its leaves and its root among them."""
     n = len(children) + 1
@@ -241,11 +189,6 @@ def closest_clade(group, children):
         return under[-1]
     joined = [under[int(node)] for pair in children for node in pair]
     return min(joined, key=lambda clade: (-Fraction(len(group & clade), len(group | clade)), len(clade)))
-
-
-def clusters_of(labels):
-    """The sets of leaves with the same label, in order of the labels; -1 is none."""
-    return [{i for i, label in enumerate(labels) if label == a} for a in sorted(set(labels) - {-1})]
 
 
 def systematic(weights, k):

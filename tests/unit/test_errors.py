@@ -9,7 +9,7 @@ from coaltree import errors
 
 def test_input_error_is_a_value_error_and_all_warnings_have_one_family():
     assert issubclass(errors.InputError, ValueError)
-    for kind in (errors.ConvergenceWarning, errors.InterruptedWarning, errors.ClusterSizeWarning):
+    for kind in (errors.ConvergenceWarning, errors.InterruptedWarning):
         assert issubclass(kind, errors.CoaltreeWarning) and issubclass(kind, UserWarning)
 
 
@@ -18,7 +18,6 @@ def test_input_error_is_a_value_error_and_all_warnings_have_one_family():
     [
         errors.ConvergenceWarning("not yet", ("R-hat of x is 1.20",)),
         errors.InterruptedWarning("stopped", 3, 10),
-        errors.ClusterSizeWarning("too small", 5, 2),
     ],
     ids=lambda warning: type(warning).__name__,
 )

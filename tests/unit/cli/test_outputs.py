@@ -10,7 +10,7 @@ from coaltree.cli.outputs import draw_tree, height_for, trees_to_write, write_cl
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.leaf_annotations import KEPT
 from tests.browser.posteriors import chain_posterior
-from tests.posteriors import random_posterior, side_branch_posterior
+from tests.posteriors import lone_leaf_posterior, random_posterior
 
 
 @pytest.mark.parametrize(("n", "expected"), [(150, 1000), (2_000, 1000), (10_000, 200), (1_000_000, 10)])
@@ -51,7 +51,7 @@ def test_write_clusters_renames_annotations_called_like_another_column(tmp_path)
 
 
 def test_write_clusters_marks_leaves_in_no_clade(tmp_path):
-    post = side_branch_posterior()
+    post = lone_leaf_posterior()
     post.info[KEPT] = {"in_no_clade": [*"xxxxxyyyyy"]}
     write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2))
     with open(tmp_path / "clusters.csv", newline="") as file:

@@ -6,7 +6,7 @@ from coaltree.posterior.clusters.answer import answer_for
 from coaltree.report import partitions, report_html
 from tests.browser.posteriors import chain_posterior
 from tests.pages import content_of, decoded, decoded_values
-from tests.posteriors import side_branch_posterior
+from tests.posteriors import lone_leaf_posterior
 
 
 def test_partitions_are_the_posteriors(page, posterior):
@@ -49,7 +49,7 @@ def test_partitions_of_more_clusters_than_characters_are_a_list():
 
 
 def test_partitions_name_leaves_in_no_clade():
-    post = side_branch_posterior()
+    post = lone_leaf_posterior()
     partitions = {given["k"]: given for given in content_of(report_html(post, n_clusters=2))["partitions"]}
     assert partitions[1]["sideLeaves"] == []
     assert partitions[2]["sideLeaves"] == [9]

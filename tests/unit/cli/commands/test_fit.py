@@ -22,7 +22,7 @@ from coaltree.cli.outputs import FILES, TREES
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.diagnostics.stop_reason import in_a_line
 from coaltree.posterior.leaf_annotations import read_annotations
-from tests.posteriors import side_branch_posterior
+from tests.posteriors import lone_leaf_posterior
 
 WRITTEN = sorted(set(FILES) - {TREES})
 SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
@@ -643,7 +643,7 @@ def test_fit_keeps_an_input_that_is_linked_to_while_it_runs(data, tmp_path, monk
 
 
 def compared(values):
-    post = side_branch_posterior()
+    post = lone_leaf_posterior()
     (annotation,) = read_annotations({"kind": values}, post.labels)
     return compare_annotation(answer_for(post, 2), annotation).splitlines()
 
