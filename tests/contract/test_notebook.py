@@ -1,4 +1,4 @@
-"""What a notebook shows of our objects, and what `help()` says of their fields."""
+"""What a notebook shows of our objects."""
 
 from html.parser import HTMLParser
 
@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.inference.compare import Comparison
-from coaltree.posterior.clusters.n_clusters import ClusterSuggestion
-from coaltree.posterior.clusters.stability import ClusterStability
-from coaltree.posterior.trees.group_support import GroupSupport
 from tests.posteriors import random_posterior
 
 HOSTILE = ["<script>x</script>", "b", "c", "d", "e", "f", "g"]
-TUPLES = [ClusterStability, ClusterSuggestion, Comparison, GroupSupport]
 
 
 class Elements(HTMLParser):
@@ -55,9 +50,3 @@ def test_repr_svg_of_trees_is_a_picture(posterior):
         assert text.startswith("<svg")
         assert "&lt;script&gt;" in text
         assert text == tree._repr_svg_()
-
-
-@pytest.mark.parametrize("kind", TUPLES, ids=[kind.__name__ for kind in TUPLES])
-def test_fields_have_docstrings(kind):
-    for name in kind._fields:
-        assert "Alias for field" not in getattr(kind, name).__doc__

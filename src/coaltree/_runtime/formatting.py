@@ -1,11 +1,8 @@
-"""Lists of names, counts, shares in per cent, and numbers as people write them, in messages; sentences for fields."""
+"""Lists of names, counts, shares in per cent, and numbers as people write them, in messages."""
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from collections.abc import Sequence
 
 # Control characters (terminals obey them), halves of surrogate pairs (no file can hold them), line separators, and
 # marks that reverse the text around them.
@@ -68,20 +65,3 @@ def number(value: float, digits: int = 3) -> str:
 def count(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: 1 leaf, 1,000 leaves."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def field_docs(**docs: str) -> Callable[[type[T]], type[T]]:
-    """A decorator that gives each field of a NamedTuple its sentence; all fields must have one, without a colon.
-
-    Otherwise `help()` says "Alias for field number 0".
-    """
-
-    def documented(cls: type[T]) -> type[T]:
-        names: Any = cls._fields  # type: ignore[attr-defined]
-        if set(names) != set(docs) or any(": " in text for text in docs.values()):  # Sphinx takes "x: …" for a type
-            raise TypeError(f"the fields of {cls.__name__} need a sentence each, without a colon: {', '.join(names)}")
-        for name, text in docs.items():
-            getattr(cls, name).__doc__ = text
-        return cls
-
-    return documented

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.formatting import field_docs, some
+from .._runtime.formatting import some
 from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..posterior.posterior import Posterior
@@ -27,27 +27,17 @@ MAX_PARETO_K = 0.7
 MAX_UNRELIABLE_SHARE = 0.1  # of the rows; from here on the table carries a warning
 
 
-@field_docs(
-    names="The posteriors' names, best first.",
-    log_density="(k,) predictive log density, totals over the rows (the elpd).",
-    difference="(k,) from the best, 0 for itself.",
-    standard_error="(k,) of the difference, 0 for the best itself; NaN for a single row.",
-    rows="(k, m) predictive log density of each row.",
-    weights="(k,) of the mixture that predicts best; they sum to 1.",
-    basis='"leave-one-out" or "held-out rows".',
-    n_doubtful="(k,) rows whose leave-one-out density may be too high (Pareto k̂ above 0.7).",
-)
 class Comparison(NamedTuple):
     """Posteriors by predictive log density of rows, best first."""
 
-    names: tuple[str, ...]
-    log_density: np.ndarray
-    difference: np.ndarray
-    standard_error: np.ndarray
-    rows: np.ndarray
-    weights: np.ndarray
-    basis: str
-    n_doubtful: np.ndarray
+    names: tuple[str, ...]  #: the posteriors' names, best first
+    log_density: np.ndarray  #: (k,) predictive log density, totals over the rows (the elpd)
+    difference: np.ndarray  #: (k,) from the best, 0 for itself
+    standard_error: np.ndarray  #: (k,) of the difference, 0 for the best itself; NaN for a single row
+    rows: np.ndarray  #: (k, m) predictive log density of each row
+    weights: np.ndarray  #: (k,) of the mixture that predicts best; they sum to 1
+    basis: str  #: "leave-one-out" or "held-out rows"
+    n_doubtful: np.ndarray  #: (k,) rows whose leave-one-out density may be too high (Pareto k̂ above 0.7)
 
     def _cells(self) -> list[list[str]]:
         """A header and a row for each posterior."""

@@ -1,7 +1,6 @@
 """Lists of names in messages."""
 
 import math
-from typing import NamedTuple
 
 import pytest
 
@@ -9,7 +8,6 @@ from coaltree._runtime.formatting import (
     beside_limit,
     count,
     escaped,
-    field_docs,
     listed,
     number,
     percent,
@@ -82,21 +80,3 @@ def test_escaped_leaves_nothing_that_a_terminal_obeys():
     assert escaped("a\x1b[2Jb\x9b\r\n\u202e\ud800ü") == "a\\x1b[2Jb\\x9b\\r\\n\\u202e\\ud800ü"
     assert escaped("a\nb\x07", keep="\n") == "a\nb\\x07"
     assert shortened("x\x1b" + "y" * 100, 10) == "x\\x1byyyy…"
-
-
-def test_field_docs_are_what_help_says():
-    @field_docs(x="The first.", y="The second.")
-    class Pair(NamedTuple):
-        x: int
-        y: int
-
-    assert Pair.x.__doc__ == "The first." and Pair(1, 2).y == 2
-
-
-@pytest.mark.parametrize("docs", [{}, {"x": "One.", "z": "Another."}, {"x": "float: a number"}])
-def test_field_docs_must_name_every_field_without_a_colon(docs):
-    class One(NamedTuple):
-        x: int
-
-    with pytest.raises(TypeError, match="the fields of One need a sentence each, without a colon: x"):
-        field_docs(**docs)(One)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit, count, field_docs
+from ..._runtime.formatting import beside_limit, count
 from ..._runtime.validation import check_count
 from ...numerics.weighted import effective_sample_size
 from ..diagnostics import resamples
@@ -29,22 +29,15 @@ _MIN_LEAVES_PER_CLUSTER = 3  # on average
 _N_ERRORS = 2.0  # standard errors of S_k that other draws may differ by
 
 
-@field_docs(
-    n_clusters="The number suggested.",
-    low="The number that fewer clusters would be, where Monte Carlo error leaves that open; else the same.",
-    high="The next larger number, where Monte Carlo error leaves that open; else the same.",
-    candidates="The numbers considered (`n_clusters`), and the stability of the least stable cluster of each "
-    "(`stability`).",
-    reason="Why, in a sentence; also ``str(suggestion)``.",
-)
 class ClusterSuggestion(NamedTuple):
     """A number of clusters, the range that it may be in, and the stability of every number considered."""
 
-    n_clusters: int
-    low: int
-    high: int
+    n_clusters: int  #: the number suggested
+    low: int  #: the number that fewer clusters would be, where Monte Carlo error leaves that open; else the same
+    high: int  #: the next larger number, where Monte Carlo error leaves that open; else the same
+    #: the numbers considered (`n_clusters`), and the stability of the least stable cluster of each (`stability`)
     candidates: np.ndarray
-    reason: str
+    reason: str  #: why, in a sentence; also ``str(suggestion)``
 
     def __str__(self) -> str:
         return self.reason

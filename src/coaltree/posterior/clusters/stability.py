@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import field_docs, some
+from ..._runtime.formatting import some
 from ..._runtime.memory import require_memory
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import is_whole
@@ -35,21 +35,15 @@ WORD_LEVEL = 0.9  # of that interval
 NONE = "none"  # what a leaf is in that is in no cluster, in tables
 
 
-@field_docs(
-    clusters="(k,) the labels, sorted; outliers are not among them.",
-    sizes="(k,) leaves of each cluster.",
-    jaccard="(k,) posterior mean of the Jaccard similarity with the closest clade of a tree.",
-    interval="(k, 2) equal-tailed credible interval of that similarity.",
-    words='One for each cluster, "stable" (mean at least 0.85, and the lower end of its 90 % interval at least 0.75), '
-    '"dissolved" (mean below 0.6), or "doubtful".',
-)
 class ClusterStability(NamedTuple):
     """How stable each of k clusters is across the draws of a posterior."""
 
-    clusters: np.ndarray
-    sizes: np.ndarray
-    jaccard: np.ndarray
-    interval: np.ndarray
+    clusters: np.ndarray  #: (k,) the labels, sorted; outliers are not among them
+    sizes: np.ndarray  #: (k,) leaves of each cluster
+    jaccard: np.ndarray  #: (k,) posterior mean of the Jaccard similarity with the closest clade of a tree
+    interval: np.ndarray  #: (k, 2) equal-tailed credible interval of that similarity
+    #: one for each cluster: "stable" (mean at least 0.85, and the lower end of its 90 % interval at least 0.75),
+    #: "dissolved" (mean below 0.6), or "doubtful"
     words: tuple[str, ...]
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit, field_docs
+from ..._runtime.formatting import beside_limit
 from ..._runtime.validation import as_number
 from ..clusters.closest_clades import closest_clades
 from .ess import by_chain
@@ -20,15 +20,11 @@ if TYPE_CHECKING:
 DIFFERENCE_ABOVE, DIFFERENCE_BAD = 0.1, 0.2  # of means of similarities; stable and doubtful clusters are 0.25 apart
 
 
-@field_docs(
-    n_clusters="The number of clusters that were compared, the suggested one (2, where that is 1).",
-    stability_difference="Largest difference between two chains in the stability of one of these clusters.",
-)
 class ChainAgreement(NamedTuple):
     """How well the chains of a posterior agree on its clusters."""
 
-    n_clusters: int
-    stability_difference: float
+    n_clusters: int  #: the number of clusters that were compared, the suggested one (2, where that is 1)
+    stability_difference: float  #: largest difference between two chains in the stability of one of these clusters
 
     @property
     def gives_same_clusters(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit, field_docs, percent, shortened, some
+from ..._runtime.formatting import beside_limit, percent, shortened, some
 from ..._runtime.validation import is_whole
 from ...errors import InputError
 from ...numerics.weighted import weighted_quantile
@@ -25,25 +25,17 @@ MIN_WANDERING = 0.05  # probability from which on a leaf is listed
 INTERVAL_LEVEL = 0.9
 
 
-@field_docs(
-    rows="Names of the leaves in the group.",
-    similarity="Posterior mean of the Jaccard similarity with the closest clade of a tree.",
-    interval="(2,) equal-tailed 90 % credible interval of that similarity.",
-    exact="Share of the posterior in which exactly these leaves are a clade.",
-    wanders_in="Name and probability of other leaves that are in the closest clade of a tree, from 5 % on.",
-    wanders_out="Name and probability of leaves of the group that are outside it, from 5 % on.",
-    inside="(n,) probability of each leaf to be in the closest clade of a tree.",
-)
 class GroupSupport(NamedTuple):
     """How well a group of leaves is supported by the trees of a posterior; `print` shows it in a few lines."""
 
-    rows: tuple[str, ...]
-    similarity: float
-    interval: np.ndarray
-    exact: float
+    rows: tuple[str, ...]  #: names of the leaves in the group
+    similarity: float  #: posterior mean of the Jaccard similarity with the closest clade of a tree
+    interval: np.ndarray  #: (2,) equal-tailed 90 % credible interval of that similarity
+    exact: float  #: share of the posterior in which exactly these leaves are a clade
+    #: name and probability of other leaves that are in the closest clade of a tree, from 5 % on
     wanders_in: dict[str, float]
-    wanders_out: dict[str, float]
-    inside: np.ndarray
+    wanders_out: dict[str, float]  #: name and probability of leaves of the group that are outside it, from 5 % on
+    inside: np.ndarray  #: (n,) probability of each leaf to be in the closest clade of a tree
 
     def lines(self, most: int = 8) -> list[tuple[str, str]]:
         """Name and value of each line that is shown, with at most so many leaves in it."""
