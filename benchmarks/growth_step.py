@@ -97,7 +97,7 @@ def posterior_stages(n, watch):
     suggestion = watch("number of clusters", post.suggest_n_clusters)
     answer = watch("clusters, membership, stability", answer_for, post, 20)
     with tempfile.TemporaryDirectory() as folder:
-        watch("files and page", write_result, Path(folder), post, suggestion.n_clusters, "growth", save_trees=True)
+        watch("files and page", write_result, Path(folder), post, suggestion.n_clusters, "growth")
     return {"ari": adjusted_rand_score(truth, answer.labels)}
 
 

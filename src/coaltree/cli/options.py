@@ -1,8 +1,9 @@
-"""Arguments and options that commands share, and the checks of the files they name."""
+"""Arguments and options that commands share, values of options, and the checks of the files that they name."""
 
-import contextlib
 import dataclasses
 import functools
+import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._runtime.atomic_write import check_writable
+from .._runtime.formatting import shortened
 from ..errors import InputError
-from .parameter_types import COUNT, MAX_CHAINS, MAX_JOBS, POSITIVE_COUNT, PathName
 from .shell import echo
 
 if TYPE_CHECKING:
@@ -20,9 +21,69 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
-DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24  # as in `coaltree.fit`, which is imported only when it runs
+MAX_COUNT, MAX_CHAINS, MAX_JOBS, MAX_NOISE = 10**9, 10**4, 10**4, 1e150  # those of `fit`, known before it is imported
+DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24  # as in `fit`
+
+
+class PathName(click.Path):
+    """A path, which an empty text is not: it would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no path."""
+        text = os.fspath(value)
+        if not text or "\0" in text or len(os.path.basename(text)) > 255:
+            self.fail(f"{shortened(text)!r} is no path.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Value(click.ParamType):
+    """A value that `parse` makes of text; `expected` says what is expected where it raises a `ValueError`."""
+
+    def __init__(self, parse: Callable[[str], Any], expected: str) -> None:
+        self.name, self.parse, self.expected = "value", parse, expected
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse text; what is none is a default."""
+        try:
+            return self.parse(value) if isinstance(value, str) else value
+        except ValueError:
+            return self.fail(f"{shortened(value)!r} is not {self.expected}.", param, ctx)
+
+
+def _number(text: str, minimum: float, maximum: float) -> float:
+    if not minimum <= float(text) <= maximum:  # false for NaN, which passes click.FloatRange
+        raise ValueError
+    return float(text)
+
+
+def _whole(text: str, minimum: int, maximum: int = MAX_COUNT) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not minimum <= int(text) <= maximum:
+        raise ValueError
+    return int(text)
+
+
+def _grid(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", text):
+        raise ValueError
+    return tuple(int(side) for side in re.split("[x×,]", text))
+
+
+def _count(minimum: int) -> Value:
+    parse = lambda text: text if text == "auto" else _whole(text, minimum)  # noqa: E731
+    return Value(parse, f"auto or a whole number from {minimum} to {MAX_COUNT}")
+
+
+INCHES = Value(lambda text: _number(text, 1.0, 100.0), "a number of inches from 1 to 100")
+GRID = Value(_grid, "the shape of a grid, such as 16x16")
+NOISE = Value(
+    lambda text: text if text in ("student", "learn") else _number(text, 0.0, MAX_NOISE),
+    f"student, learn or a number from 0 to {MAX_NOISE:g}",
+)
+RESAMPLES = Value(
+    lambda text: DEFAULT_RESAMPLES if text == "columns" else _whole(text, 2, MAX_CHAINS),
+    f"columns, or a whole number from 2 to {MAX_CHAINS}",
+)
 INPUT = PathName(path_type=Path)
-FOLDER = PathName(path_type=Path, file_okay=False)
 FILE = PathName(path_type=Path, dir_okay=False)
 
 posterior_argument: Decorator = click.argument("posterior", type=INPUT)
@@ -32,7 +93,7 @@ seed_option: Decorator = click.option("--seed", type=click.IntRange(min=0), defa
 
 def folder_option(**default: Any) -> Decorator:
     """The folder that a command writes its files into."""
-    return click.option("-o", "--out", type=FOLDER, help="Output folder.", **default)
+    return click.option("-o", "--out", type=PathName(path_type=Path, file_okay=False), help="Output folder.", **default)
 
 
 def file_option(text: str, **more: Any) -> Decorator:
@@ -59,28 +120,23 @@ def sampling_options(command: Any) -> Any:
         latest after 2000 iterations of each chain (fewer for more than 1200 rows)."""
     warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
-    resample = """columns: supports count how often a group is found when columns are drawn anew, for tables whose
-        columns are a sample of many of their kind (genes, pixels, questions). Each chain weighs the columns at random;
-        it takes 10 + 6 iterations, or up to 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
-    resamples = "With --resample columns: number of resamples, each a chain."
-    seconds = "With --samples auto: maximum time."
-    chains = "Number of independent chains."
+    resample = f"""Draw the columns anew, {DEFAULT_RESAMPLES} times (columns) or NUMBER times: supports count how often
+        a group is there then; for tables whose columns are a sample of many of their kind (genes, pixels)."""
     return _add_options(
         command,
-        click.option("--samples", "n_samples", type=POSITIVE_COUNT, help=samples, **length),
-        click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
-        click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
-        click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS, help=chains),
-        click.option("--resample", type=click.Choice(("columns",)), help=resample),
+        click.option("--samples", "n_samples", type=_count(1), help=samples, **length),
+        click.option("--warmup", "n_warmup", type=_count(0), help=warmup, **length),
         click.option(
-            "--resamples",
-            "n_resamples",
-            type=click.IntRange(2, MAX_CHAINS),
-            default=DEFAULT_RESAMPLES,
-            help=resamples,
+            "--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+            help="With --samples auto: maximum time.",
         ),
+        click.option(
+            "--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS,
+            help="Number of independent chains.",
+        ),
+        click.option("--resample", "n_resamples", type=RESAMPLES, metavar="columns|NUMBER", help=resample),
         click.option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=jobs),
-    )
+    )  # fmt: skip
 
 
 def table_options(command: Callable[..., Any]) -> Any:
@@ -102,7 +158,7 @@ def table_options(command: Callable[..., Any]) -> Any:
         column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
         click.option("--header/--no-header", default=None, help=header),
         click.option("--decimal", type=click.Choice((".", ",")), default=".", help="Decimal mark."),
-        click.option("--sheet", "--array", "array", metavar="NAME", help=array),
+        click.option("--array", "--sheet", "array", metavar="NAME", help=array),
         click.option("--transpose", is_flag=True, help="Cluster the columns of the file, such as samples of genes."),
     )
 
@@ -120,29 +176,22 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
     fitted = post.columns if post.transform is None else post.transform.feature_names_in_
     if fitted is not None and not (options.columns or options.drop or options.transpose):
         options = dataclasses.replace(options, columns=fitted, columns_from="a column of the fitted data")
-    found = read_file(path, options)
-    echo(found.description, err=True)
-    return found.table
+    rows = read_file(path, options)
+    echo(rows.description, err=True)
+    return rows.table
 
 
 def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> Path:
-    """Create the folder `path`; refuse if it already has one of the files `names`, unless `force`.
-
-    Whatever is said, no file of `inputs` is overwritten, and all files can be written.
-    """
+    """Create the folder `path`; refuse if it has one of the files `names`, unless `force`, or one of `inputs`."""
     names = list(names)
     for name in names:
         keep_inputs(path / name, inputs)
     existing = [name for name in names if (path / name).exists()]
     if existing and not force:
         raise InputError(f"{path / existing[0]} already exists; choose another --out, or overwrite it with --force.")
-    missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        for folder in missing:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
         raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
     for name in names:
         check_writable(path / name)
@@ -150,10 +199,7 @@ def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterabl
 
 
 def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterable[Path] = ()) -> Path:
-    """Refuse an existing file, unless `force`, a folder that does not exist, and a suffix that is no figure's.
-
-    Whatever is said, neither a file of `inputs` nor a posterior or checkpoint is overwritten.
-    """
+    """Refuse a file that exists, unless `force`, an input, a posterior, and a suffix that is no figure's."""
     from .._runtime.archive import is_archive
 
     keep_inputs(path, inputs)
@@ -171,7 +217,7 @@ def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterab
 
 
 def keep_inputs(path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse to write where something is read from, under whatever name or link."""
+    """Refuse to write where something is read from."""
     for given in inputs:
         source = given / POSTERIOR if given.is_dir() else given
         if path.exists() and source.exists() and path.samefile(source):

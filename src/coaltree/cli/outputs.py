@@ -3,7 +3,7 @@
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,7 +11,6 @@ import pandas
 
 from .._runtime.atomic_write import replacing
 from ..errors import CoaltreeWarning
-from ..posterior.clusters import explanation
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.io.pandas_output import given_labels, in_given_places
@@ -22,13 +21,12 @@ from . import shell
 from .options import POSTERIOR, output_folder
 from .tables.numbers import number
 
-TREES = "trees.nex"  # written where it is asked for
 FIGURES = ("tree.png", "tree.svg")
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
     "tree.newick": "the mean tree, nodes labelled with their transfer support",
     "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
-    TREES: "sampled trees (NEXUS), at most 1,000, and of many leaves fewer",
+    "trees.nex": "sampled trees (NEXUS), at most 1,000, fewer of more than 100 leaves",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
     "clusters.csv": "the cluster of each row (of each leaf, with groups), the probability of each cluster and of none",
     "tree.png": "the tree with supports and time intervals",
@@ -38,26 +36,18 @@ FILES = {
 
 TEMPORARY = "writing"  # folder of files before all of them are complete
 MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
-MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes each
+MAX_LEAVES_IN_TREES = 100_000  # of all sampled trees in a file, some 40 bytes each: 4 MB
 MAX_NAMED_LEAVES = 150  # in the figure
 MAX_IN_LEGEND = 30  # clusters
 FIGURE_DPI = 150
 
 
 def write_result(
-    folder: Path,
-    post: Posterior,
-    n_clusters: int | None,
-    title: str | None,
-    *,
-    save_trees: bool = False,
-    explain: bool = False,
-    inputs: Sequence[Path] = (),
-) -> tuple[ClusterSuggestion | None, ClusterAnswer, dict[str, str]]:
-    """Write the files of `FILES` into `folder`; others of the kind, of another run, are removed.
+    folder: Path, post: Posterior, n_clusters: int | None, title: str, inputs: Sequence[Path] = ()
+) -> tuple[ClusterSuggestion | None, ClusterAnswer]:
+    """Write `FILES` into `folder`; return where the number of clusters comes from, if none was given, and the clusters.
 
-    With `explain`, clusters.csv says which columns make the clusters. Returns where the number of clusters comes from,
-    if none was given, the clusters, and the files with what each of them is. No file of `inputs` is written to.
+    No file of `inputs` is written to.
     """
     suggestion = None
     if n_clusters is None:
@@ -66,31 +56,21 @@ def write_result(
         n_clusters = suggestion.n_clusters
     with shell.stage("cutting the mean tree into clusters"):
         answer = answer_for(post, n_clusters)
-    files = {name: text for name, text in FILES.items() if save_trees or name != TREES}
-    output_folder(folder, FILES, True, inputs)  # again: links and folders may have come since the run began
+    output_folder(folder, FILES, True, inputs)
     temporary = folder / f".{TEMPORARY}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)  # what a killed process left
     temporary.mkdir()
     try:
-        _write_files(temporary, files, post, answer, suggestion, title, explain=explain)
-        for name in files:
+        _write_files(temporary, post, answer, suggestion, title)
+        for name in FILES:
             os.replace(temporary / name, folder / name)
-        for name in FILES.keys() - files.keys():
-            (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return suggestion, answer, files
+    return suggestion, answer
 
 
 def _write_files(
-    folder: Path,
-    files: Container[str],
-    post: Posterior,
-    answer: ClusterAnswer,
-    suggestion: ClusterSuggestion | None,
-    title: str | None,
-    *,
-    explain: bool,
+    folder: Path, post: Posterior, answer: ClusterAnswer, suggestion: ClusterSuggestion | None, title: str
 ) -> None:
     from ..report import write_report
 
@@ -98,14 +78,12 @@ def _write_files(
         tree = post.mean_tree()
     with shell.stage("saving the posterior"):
         post.save(folder / POSTERIOR)
-    if TREES in files:
-        with shell.stage("writing the sampled trees"):
-            post.to_nexus(folder / TREES, max_trees=trees_to_write(post.n))
-    with shell.stage("writing the tree with its supports, and the clusters"):
+    with shell.stage("writing the trees and the clusters"):
+        post.to_nexus(folder / "trees.nex", max_trees=trees_to_write(post.n))
         (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
         (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
         write_linkage(folder / "linkage.csv", tree)
-        write_clusters(folder / "clusters.csv", post, answer, explain=explain)
+        write_clusters(folder / "clusters.csv", post, answer)
     with shell.stage("drawing the figure"):
         paths = [folder / name for name in FIGURES]
         draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
@@ -114,15 +92,14 @@ def _write_files(
 
 
 def trees_to_write(n_leaves: int) -> int:
-    """Number of sampled trees in a file: 1,000, or fewer of many leaves (some 100 MB in all), but at least ten."""
+    """Number of sampled trees in a file: 1,000, or fewer of more than 100 leaves, but at least ten."""
     return max(10, min(1000, MAX_LEAVES_IN_TREES // n_leaves))
 
 
-def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explain: bool = False) -> None:
+def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
     """Write the cluster of each leaf, counted from 1, probabilities, whether it is in no clade of the cut, annotations.
 
-    With `explain` also the columns in which its cluster differs most from the sister clade. Rows with missing values
-    only are in no tree; they have empty cells.
+    Rows with missing values only are in no tree; they have empty cells.
     """
     columns: dict[str, Iterable[Any]] = {
         leaves_one(leaves_are(post)): post.labels,
@@ -134,10 +111,6 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explai
         for c, probabilities in enumerate(answer.membership.T):
             columns[f"cluster_{c + 1}"] = [f"{probability:.4g}" for probability in probabilities]
         columns["none"] = [f"{probability:.4g}" for probability in answer.none]
-    if explain and answer.n_clusters > 1:
-        found = explanation.explain(post, answer.labels)
-        said = [found.in_words(c) for c in range(answer.n_clusters)]
-        columns["differs_from_sister"] = [said[c] for c in answer.labels]
     annotations = {annotation.name: annotation.texts() for annotation in annotations_of(post)}
     for name, texts in annotations.items():
         own = name

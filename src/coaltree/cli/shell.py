@@ -1,7 +1,6 @@
-"""Run the command line: exit status, and messages on stderr."""
+"""Run the command line: exit status, messages on stderr, help with options in groups."""
 
 import contextlib
-import errno
 import os
 import signal
 import sys
@@ -10,13 +9,39 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from .. import __version__
 from .._runtime.formatting import escaped
 from ..errors import CoaltreeWarning, InputError, is_interruption
+
+_STAGE = SimpleNamespace(is_shown=False, is_quiet=False)
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C, with a message."""
+
+    exit_code = 130
+
+
+class GroupedCommand(click.Command):
+    """A command that lists its options in groups: a heading and the names of its options; others come last."""
+
+    groups: ClassVar[dict[str, str]] = {}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the groups one after the other."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = {option.opts[-1]: option.get_help_record(ctx) for option in options}
+        listed = {name for names in self.groups.values() for name in names.split()}
+        others = " ".join(name for name in records if name not in listed)
+        for heading, names in {**self.groups, "Other options": others}.items():
+            rows = [record for name in names.split() if (record := records.get(name)) is not None]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -41,16 +66,16 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail("interrupted.", 130)
     except InputError as error:
         return _fail(str(error), 2, state.debug)
+    except BrokenPipeError:
+        # The reader of our output has left (`coaltree … | head`): no message, also not at interpreter exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except MemoryError:
-        return _fail("out of memory; use fewer rows, columns or samples, or a higher limit.", 1, state.debug)
+        return _fail("out of memory; use fewer rows, columns or samples.", 1, state.debug)
     except Exception as error:
-        if is_interruption(error):
+        if is_interruption(error):  # within a kernel
             return _fail("interrupted.", 130)
-        if isinstance(error, OSError) and error.errno == errno.EPIPE:
-            # The reader of our output has left (`coaltree … | head`): no message, also not at interpreter exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
-        hint = "" if state.debug else " (--debug shows the traceback)"
+        hint = "" if state.debug else " (coaltree --debug … shows the traceback)"
         return _fail(f"{type(error).__name__}: {str(error) or 'no message'}{hint}", 1, state.debug)
 
 
@@ -70,17 +95,6 @@ def _termination_as_interrupt() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-class Interrupted(click.ClickException):
-    """Ctrl-C, with a message."""
-
-    exit_code = 130
-
-
-def echo(text: object, err: bool = False) -> None:
-    """Write lines to the terminal; a stranger's file may have put control characters into names, which are escaped."""
-    click.echo(escaped(str(text), keep="\n\t"), err=err)
-
-
 def _fail(message: str, status: int, debug: bool = False) -> int:
     if debug:
         echo(traceback.format_exc().rstrip(), err=True)
@@ -88,7 +102,15 @@ def _fail(message: str, status: int, debug: bool = False) -> int:
     return status
 
 
-_STAGE = SimpleNamespace(is_shown=False, is_quiet=False)
+def echo(text: object, err: bool = False) -> None:
+    """Write lines to the terminal; a stranger's file may have put control characters into names, which are escaped."""
+    click.echo(escaped(str(text), keep="\n\t"), err=err)
+
+
+def say(text: object) -> None:
+    """Print a line, unless --quiet was given."""
+    if not _STAGE.is_quiet:
+        echo(text)
 
 
 @contextlib.contextmanager
@@ -109,10 +131,13 @@ def _erase_stage() -> None:
         _STAGE.is_shown = False
 
 
-def say(text: object) -> None:
-    """Print a line, unless --quiet was given."""
-    if not _STAGE.is_quiet:
-        echo(text)
+def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Write a warning as one line on stderr, without the place in the code; those of arithmetic help no user."""
+    if category is RuntimeWarning:  # NumPy's; what comes of it is checked and, where it is no number, refused
+        return
+    kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
+    _erase_stage()
+    echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
 
 
 def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
@@ -125,29 +150,11 @@ quiet_option: Callable[[Any], Any] = click.option(
 )
 
 
-def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Write a warning as one line on stderr, without the place in the code; those of arithmetic help no user."""
-    if category is RuntimeWarning:  # NumPy's; what comes of it is checked and, where it is no number, refused
-        return
-    kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
-    _erase_stage()
-    echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
-
-
-def remember_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Store the flag --debug, which may stand before or after the command."""
-    context.obj.debug |= value
-
-
-debug_option: Callable[[Any], Any] = click.option(
-    "--debug", is_flag=True, expose_value=False, callback=remember_debug, help="Show the full traceback of an error."
-)
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True})
 @click.version_option(__version__, message="%(prog)s %(version)s")
-@debug_option
-def commands() -> None:
+@click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
+@click.pass_context
+def commands(context: click.Context, debug: bool) -> None:
     """Bayesian hierarchical clustering of continuous data with Kingman's coalescent.
 
     \b
@@ -158,3 +165,4 @@ def commands() -> None:
 
     coaltree COMMAND --help shows the options of a command.
     """
+    context.obj.debug = debug

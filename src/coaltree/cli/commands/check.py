@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from ..options import posterior_argument
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 
 @commands.command()
 @posterior_argument
-@debug_option
 def check(posterior: Path) -> None:
     """Check whether the model describes the data.
 

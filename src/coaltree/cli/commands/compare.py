@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ..options import INPUT, read_new_rows
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 
 @commands.command()
@@ -18,7 +18,6 @@ from ..shell import commands, debug_option, echo
 )
 @click.option("--draws", type=click.IntRange(min=1), help="Number of sampled trees to use. [default: 200]")
 @click.option("--jobs", type=int, help="Number of trees to work on at the same time.")
-@debug_option
 def compare(
     posteriors: tuple[Path, ...],
     heldout: Path | None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options import folder_option, force_option, sampling_options, seed_option
-from ..shell import commands, debug_option
+from ..shell import commands
 from .fit import fit_table
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 @sampling_options
 @seed_option
 @force_option
-@debug_option
 def demo(out: Path, seed: int, force: bool, **settings: Any) -> None:
     """Cluster a small data set.
 
@@ -31,7 +30,7 @@ def demo(out: Path, seed: int, force: bool, **settings: Any) -> None:
     Example:
       coaltree demo --out wines
     """
-    settings |= {"covariance": "auto", "random_state": seed}
+    settings |= {"random_state": seed}
     fit_table(load_wines(), settings, out, n_clusters=3, title="178 wines", force=force)
 
 

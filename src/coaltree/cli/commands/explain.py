@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import options
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 if TYPE_CHECKING:
     from ...posterior.clusters.explanation import Explanation
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 @options.clusters_option()
 @click.option("--columns", type=click.IntRange(min=1), default=5, help="Number of columns to print for each cluster.")
 @options.force_option
-@debug_option
 def explain(posterior: Path, out: Path | None, clusters: int | None, columns: int, force: bool) -> None:
     """Show which columns make each cluster.
 

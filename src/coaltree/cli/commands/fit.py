@@ -1,20 +1,17 @@
 """``coaltree fit``: from a table in a file to a folder with a posterior, trees, clusters, figures and a report."""
 
 import contextlib
-import dataclasses
 import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from ..._runtime.formatting import shortened, some
+from ..._runtime.formatting import shortened
 from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
-from ..options import DEFAULT_CHAINS, DEFAULT_RESAMPLES
-from ..parameter_types import GRID, INPUTS, NOISE
 
 if TYPE_CHECKING:
     from ...model.data.transform import Preprocessor
@@ -24,19 +21,14 @@ if TYPE_CHECKING:
     from ..tables.reading import TableFile
 
 COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
-SAMPLERS = (
-    "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
-)  # fmt: skip
 CHECKPOINT = "checkpoint.npz"
 MAX_CLUSTERS_SHOWN, MAX_CLASSES_SHOWN, MAX_CLASS_NAME = 12, 8, 16  # beside annotations; characters of a name
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
     auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else
     scaled."""
-INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for
-    squared_exponential."""
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
-    multiple of the covariance. [default: student with the sampler regraft, else 0]"""
+    multiple of the covariance. [default: student]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
     named after it. It is not fitted."""
 LOG_HELP = "Column to take the logarithm of (may be repeated), or all."
@@ -47,32 +39,40 @@ AXES = click.Choice(("rows", "columns"))
 LABEL_HELP = "Column of classes or numbers, not fitted but compared with the clusters (may be repeated)."
 
 
-@shell.commands.command()
+class FitCommand(shell.GroupedCommand):
+    """The groups of the options of ``coaltree fit``."""
+
+    groups: ClassVar[dict[str, str]] = {
+        "Common options": "--out --names --label --groups --drop --log --covariance --clusters --max-seconds --force",
+        "Input": "--columns --errors --header --decimal --sheet --transpose",
+        "Model": "--noise --log1p --center --scale --grid",
+        "Run": "--samples --warmup --chains --jobs --resample --seed",
+        "Output": "--quiet",
+    }
+
+
+@shell.commands.command(cls=FitCommand)
 @click.argument("data", type=options.INPUT)
 @options.folder_option(required=True)
 @options.table_options
+@options.column_option("--errors", "Column of the standard errors of the rows, relative to each other; not fitted.")
+@options.column_option("--groups", GROUPS_HELP)
+@options.column_option("--label", LABEL_HELP, multiple=True)
 @options.column_option("--log", LOG_HELP, multiple=True)
 @options.column_option("--log1p", LOG1P_HELP, multiple=True)
 @click.option("--center", type=AXES, help="Subtract the mean of each row or column.")
 @click.option("--scale", type=AXES, help=SCALE_HELP)
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
-@click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
-@click.option("--grid", type=GRID, metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
-@click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", help="How trees are sampled.")
+@click.option("--grid", type=options.GRID, metavar="AxB", help="Shape of the grid of the columns, for matern32.")
+@click.option("--noise", type=options.NOISE, metavar="student|learn|NUMBER", help=NOISE_HELP)
 @options.sampling_options
-@click.option("--noise", type=NOISE, metavar="student|learn|NUMBER", help=NOISE_HELP)
-@options.column_option("--errors", "Column of the standard errors of the rows, relative to each other; not fitted.")
-@options.column_option("--groups", GROUPS_HELP)
-@options.column_option("--label", LABEL_HELP, multiple=True)
-@options.clusters_option()
-@click.option("--title", help="Title of the report page. [default: the file name]")
-@click.option("--save-trees", is_flag=True, help="Write sampled trees as well (NEXUS, at most 1,000).")
-@click.option("--explain", is_flag=True, help="Say in clusters.csv which columns make each row's cluster.")
 @options.seed_option
+@options.clusters_option()
 @options.force_option
 @shell.quiet_option
-@shell.debug_option
-def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: bool, **given: Any) -> None:
+def fit(
+    data: Path, out: Path, clusters: int | None, table_options: Any, quiet: bool, force: bool, **given: Any
+) -> None:
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -80,8 +80,7 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: b
     Rows that measure the same thing repeatedly are named by --groups.
 
     The output folder gets the posterior, the tree (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
-    report.html. An
-    interrupted run leaves these and a checkpoint, and the same command resumes it.
+    report.html. An interrupted run leaves a checkpoint, and the same command resumes it.
 
     \b
     Examples:
@@ -91,60 +90,30 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: b
       coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit assay.csv --groups compound --out assay
-      coaltree fit growth.csv --covariance squared_exponential --inputs 0,1,2,4,8 --out growth
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
-    source = _read(data, given)
-    n_leaves, leaves = len(source.table.labels), "rows"
-    if source.groups is not None:
-        n_leaves, leaves = len(set(source.groups)), "groups"
-    if clusters is not None and clusters > n_leaves:
-        raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
-    written = {name: given.pop(name) for name in ("force", "save_trees", "explain")}
-    settings = _settings(source, **given) | ({"progress": False} if quiet else {})
-    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, inputs=[data], **written)
-
-
-def _read(data: Path, given: dict[str, Any]) -> "TableFile":
-    """Read the table, and take the options about it out of `given`."""
     from ..tables.reading import column_hints, read_file
 
-    table_options = given.pop("table_options")
-    if given["inputs"] == "names" and table_options.header is None:
-        table_options = dataclasses.replace(table_options, header=True)
     source = read_file(data, table_options)
     for hint in column_hints(source.table):
         shell.show_warning(hint, CoaltreeWarning)
-    return source
+    names, leaves = (source.table.labels, "rows") if source.groups is None else (set(source.groups), "groups")
+    if clusters is not None and clusters > len(names):
+        raise InputError(f"--clusters {clusters} is more than the {len(names)} {leaves} of {data.name}.")
+    settings = _settings(source, **given) | ({"progress": False} if quiet else {})
+    fit_table(source, settings, out, n_clusters=clusters, title=data.stem, force=force, inputs=[data])
 
 
-def _settings(
-    source: "TableFile", covariance: Any, grid: Any, inputs: Any, seed: int, **settings: Any
-) -> dict[str, Any]:
+def _settings(source: "TableFile", covariance: Any, grid: Any, seed: int, **settings: Any) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
-    from ...model.covariance import Matern32, SquaredExponential
-    from ..tables.numbers import number
+    from ...model.covariance import Matern32
 
-    if settings["n_samples"] != "auto" and settings["max_seconds"]:
-        raise InputError("--max-seconds needs --samples auto.")
-    _check_resample(settings)
     settings["transform"] = _preprocessor(**{name: settings.pop(name) for name in ("log", "log1p", "center", "scale")})
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
-    if inputs == "names":
-        names = source.table.features or ()
-        others = [repr(name) for name in names if number(name) is None]
-        if others or not names:
-            raise InputError(f"--inputs names needs numbers as column names, not {some(others) or 'unnamed columns'}.")
-        inputs = tuple(map(float, names))
     if grid is not None:
         if covariance != "matern32":
             raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
         covariance = Matern32(grid=grid)
-    elif inputs is not None:
-        if covariance != "squared_exponential":
-            raise InputError(f"--inputs needs --covariance squared_exponential, not {covariance}.")
-        covariance = SquaredExponential(inputs=inputs)
-    if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
 
@@ -159,17 +128,6 @@ def _preprocessor(log: tuple[str, ...], log1p: tuple[str, ...], center: Any, sca
     return Preprocessor(columns[0], columns[1], center, scale)
 
 
-def _check_resample(settings: dict[str, Any]) -> None:
-    if settings["resample"] is None:
-        if settings["n_resamples"] != DEFAULT_RESAMPLES:
-            raise InputError("--resamples needs --resample columns.")
-        return
-    for name in ("n_chains", "max_seconds"):
-        if settings[name] not in (None, DEFAULT_CHAINS):
-            option = name.removeprefix("n_").replace("_", "-")
-            raise InputError(f"--{option} is not for --resample; give --resamples, --warmup and --samples.")
-
-
 def fit_table(
     source: "TableFile",
     settings: dict[str, Any],
@@ -178,8 +136,6 @@ def fit_table(
     n_clusters: int | None,
     title: str,
     force: bool,
-    save_trees: bool = False,
-    explain: bool = False,
     inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
@@ -188,6 +144,7 @@ def fit_table(
     """
     from ..outputs import FILES, write_result
 
+    _check_length(settings)
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
     try:
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
@@ -200,9 +157,7 @@ def fit_table(
                 out.rmdir()
         raise
     try:
-        suggestion, answer, files = write_result(
-            out, post, n_clusters, title, save_trees=save_trees, explain=explain, inputs=inputs
-        )
+        suggestion, answer = write_result(out, post, n_clusters, title, inputs)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
@@ -210,27 +165,35 @@ def fit_table(
         advice = " Choose a number with --clusters K." if suggestion.n_clusters == 1 else ""
         shell.say(f"{suggestion.reason}{advice}")
     _print_clusters(post, answer)
-    width = max(map(len, files))
-    shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
+    width = max(map(len, FILES))
+    shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in FILES.items())]))
     _print_concern(post, out)  # at the end, where it is read
+
+
+def _check_length(settings: dict[str, Any]) -> None:
+    """Refuse options for the length of a run that exclude each other; complete those of resampling."""
+    if settings["n_samples"] != "auto" and settings["max_seconds"]:
+        raise InputError("--max-seconds needs --samples auto.")
+    if settings["n_resamples"] is None:
+        del settings["n_resamples"]
+        return
+    for option, default in (("n_chains", options.DEFAULT_CHAINS), ("max_seconds", None)):
+        if settings[option] != default:
+            name = option.removeprefix("n_").replace("_", "-")
+            raise InputError(f"--{name} is not for --resample; give --warmup and --samples.")
+    settings["resample"] = "columns"
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
-    from ...model.data.columns import choice_for, is_auto
-    from ...model.data.table import read_table
     from ...posterior.diagnostics import stop_reason
     from ...posterior.diagnostics.resamples import MEANING
 
     shell.say(source.description)
-    read_table(source.table, allow_missing=True)  # refuses what nothing can be said about
-    is_plain = settings.get("transform") is None
-    if is_auto(settings["covariance"]) and is_plain:
-        shell.say(f"covariance: {choice_for(source.table.values, settings.get('resample') is None)}")
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
-    if not is_plain and "covariance_choice" in post.info:
+    if "covariance_choice" in post.info:
         shell.say(f"covariance: {post.info['covariance_choice']}")
     if post.transform is not None:
         shell.say(f"transform: {post.info['transform']}")
@@ -281,9 +244,10 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint) from None
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
-    option_of = {option.name: option.opts[0] for option in fit.params}
+    option_of = {option.name: option.opts[-1] for option in fit.params}
     for warning in held:
-        begin, increase = str(warning).partition(":")[0], " and ".join(option_of[name] for name in warning.increase)
+        increase = " and ".join({option_of.get(name, "--samples"): None for name in warning.increase})
+        begin = str(warning).partition(":")[0]
         shell.show_warning(f"{begin}: {'; '.join(warning.findings)}. Increase {increase}.", ConvergenceWarning)
     return post
 

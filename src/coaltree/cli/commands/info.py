@@ -9,7 +9,7 @@ import click
 
 from ..._runtime.formatting import count, escaped, shortened, some
 from ..options import posterior_argument
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
@@ -26,7 +26,6 @@ MAX_PARAMETERS = 20  # entries of a parameter that are shown one by one
     metavar="NAME,NAME",
     help="Show instead how well a group of rows is supported, and which rows join or leave it (may be repeated).",
 )
-@debug_option
 def info(posterior: Path, group: tuple[str, ...]) -> None:
     """Show what a posterior contains, and whether it has converged.
 

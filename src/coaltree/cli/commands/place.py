@@ -8,7 +8,7 @@ import click
 
 from ..._runtime.formatting import escaped
 from .. import options
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 if TYPE_CHECKING:
     from ...posterior.predictive.placement import Placement
@@ -24,7 +24,6 @@ MAX_NAMED_LEAVES = 5  # of a clade
 @options.table_options
 @click.option("--trees", type=click.IntRange(min=1), default=200, help="Number of sampled trees to use.")
 @options.force_option
-@debug_option
 def place(
     posterior: Path,
     rows: Path,

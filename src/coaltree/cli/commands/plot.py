@@ -8,8 +8,7 @@ import click
 
 from ...errors import InputError
 from .. import options
-from ..parameter_types import INCHES
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
@@ -30,10 +29,9 @@ Z_SCORES = {"columns": 1, "rows": 0, "none": None}
     help="What a clustermap shows as standard deviations from its mean.",
 )
 @click.option("--colormap", metavar="NAME", default="RdBu_r", help="Colours of a clustermap, such as PuOr or viridis.")
-@click.option("--width", type=INCHES, metavar="INCHES", help="Width. [default: 8]")
-@click.option("--height", type=INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
+@click.option("--width", type=options.INCHES, metavar="INCHES", help="Width. [default: 8]")
+@click.option("--height", type=options.INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
 @options.force_option
-@debug_option
 def plot(
     posterior: Path,
     out: Path,

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from .. import options
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 
 @commands.command()
@@ -14,7 +14,6 @@ from ..shell import commands, debug_option, echo
 @options.clusters_option("Number of clusters the page opens with.")
 @click.option("--title", help="Title of the page.")
 @options.force_option
-@debug_option
 def report(posterior: Path, out: Path | None, clusters: int | None, title: str | None, force: bool) -> None:
     """Write the report page of a posterior.
 

@@ -6,7 +6,7 @@ import click
 
 from ..._runtime.atomic_write import replacing
 from ..options import folder_option, force_option, output_folder, seed_option
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 
 @commands.command()
@@ -23,7 +23,6 @@ from ..shell import commands, debug_option, echo
 @folder_option(default="simulated")
 @seed_option
 @force_option
-@debug_option
 def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out: Path, seed: int, force: bool) -> None:
     """Simulate a tree and data from the model.
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from ..shell import commands, debug_option, echo
+from ..shell import commands, echo
 
 N_ROWS, N_MANY_ROWS = 12, 2100  # neighbours of many rows are searched in another way
 
 
 @commands.command()
 @click.option("--part", type=int, hidden=True, help="Compile what a first fit needs, from this part on, silently.")
-@debug_option
 def warmup(part: int | None) -> None:
     """Compile ahead what the other commands need, and keep it.
 
@@ -65,7 +64,7 @@ def use_everything(folder: Path) -> None:
     with_missing[1, 2] = np.nan
     for covariance, X in (("full", few), ("scaled", few), ("diagonal", with_missing)):
         post = fit(X, covariance, **short)
-        write_result(folder, post, 2, "warm-up", save_trees=True)
+        write_result(folder, post, 2, "warm-up")
         post.suggest_n_clusters()
         post.agreement()
         restricted_trees(post.children, post.times, np.arange(3))

@@ -32,7 +32,7 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
         if len(empty):
             said = ", ".join(repr(names[i]) if names else str(i) for i in empty.tolist())
             which, has, it = (what, "has", "it") if len(empty) == 1 else (f"{what}s", "have", "them")
-            raise InputError(f"{which} {said} of X {has} only missing values; drop {it} (--drop).")
+            raise InputError(f"{which} {said} of X {has} only missing values; drop {it}.")
 
 
 def check_apart(values: np.ndarray, labels: Sequence[str], *, has_density: bool = False) -> None:

@@ -6,7 +6,7 @@ import pytest
 from coaltree import Tree, load
 from coaltree.cli import main
 from coaltree.cli.commands import demo
-from coaltree.cli.outputs import FILES, TREES
+from coaltree.cli.outputs import FILES
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_demo_data_has_names_and_no_duplicates():
 
 def test_demo_files_agree_with_each_other(left):
     folder = left[0]
-    assert {path.name for path in folder.iterdir()} == set(FILES) - {TREES}  # which are asked for by --save-trees
+    assert {path.name for path in folder.iterdir()} == set(FILES)
     names = demo.load_wines()[0].labels
     assert load(folder / "posterior.npz").labels == names
     tree = Tree.from_newick((folder / "tree.newick").read_text())

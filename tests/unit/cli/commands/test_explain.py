@@ -3,7 +3,6 @@
 import csv
 
 import numpy as np
-import pytest
 
 import coaltree as ct
 from coaltree.cli import main
@@ -39,19 +38,3 @@ def test_explain_says_where_there_is_nothing_to_explain(folder, tmp_path, capsys
     random_posterior(0).save(tmp_path / "trees.npz")
     assert main(["explain", str(tmp_path / "trees.npz"), "--clusters", "2"]) == 2
     assert "does not include its data" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("blank_pages")
-def test_explain_of_fit_adds_a_column_to_the_clusters(tmp_path):
-    X = np.random.default_rng(0).standard_normal((20, 2)) + 9.0 * np.array([0, 1])[np.arange(20) % 2, None] * [1, 0]
-    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header="length,other", comments="")
-    how = ["--samples", "8", "--warmup", "8", "--chains", "1", "--clusters", "2", "--quiet"]
-    for option in ([], ["--explain"]):
-        out = tmp_path / f"out{len(option)}"
-        assert main(["fit", str(tmp_path / "data.csv"), "--out", str(out), *how, *option]) == 0
-        rows = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))
-        assert ("differs_from_sister" in rows[0]) == bool(option)
-        if option:
-            said = {row["cluster"]: row["differs_from_sister"] for row in rows}
-            assert all(text.startswith("length ") for text in said.values())
-            assert len({text.split()[1][0] for text in said.values()}) == 2  # one is above, the other below
