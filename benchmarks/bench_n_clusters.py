@@ -1,24 +1,30 @@
-"""How many clusters: how often the suggested number is right on simulated blobs, beside what a user would pick instead.
+"""How many clusters: how often the suggested number is right on simulated tables, beside what users would pick instead.
 
 A replicate has 35 tables of 80 rows, one for each number of blobs (2 … 8) and columns (2 … 50), at one of the four
 separations in turn at which Ward, told the number, reaches an ARI of 0.6, 0.8, 0.95 or 1 on average (`blobs`); equal or
-unequal sizes and normal or t₃ noise are drawn. Beside it ten single blobs, and scikit-learn's make_blobs with six
-centres and 300 to 10,000 rows where Ward at 6 has an ARI of at least 0.99. In 20 replicates every number of blobs and
-columns has 20 tables, five at each separation.
+unequal sizes and normal or t₃ noise are drawn. Beside it
 
-    shown         post.suggest_n_clusters() with short runs (one chain of 30 + 30 iterations, of make_blobs with its
+    single     ten single blobs, whose number is 1
+    uniform    squares and cubes of 80 and 200 rows, whose number is 1
+    wide       2 to 5 blobs of 60 rows and 600 columns, of which 450 to 540 are noise alone
+    tails      3 to 6 blobs of 150 rows and 20 columns with t₃ noise, at an ARI of 0.95
+    halving    3 to 6 blobs far apart, of 120, 60, 30, … rows
+    blobs      scikit-learn's make_blobs with six centres and 300 to 10,000 rows where Ward at 6 has an ARI from 0.99 on
+
+    coaltree      post.suggest_n_clusters() with short runs (one chain of 30 + 30 iterations, of make_blobs with its
                   many rows 150 + 150) of otherwise default `fit`
     silhouette    the largest mean silhouette width of Ward's clusters (it cannot say 1)
     gap           the gap statistic of k-means, 20 uniform tables
     tied, full    the least BIC of Gaussian mixtures with one covariance, or one each, the best of 5 starts
     HDBSCAN       as scikit-learn has it
 
-The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all). Then how often a
-second seed shows the same number, how often there is a range, and how often a cluster is a true one that is called
-stable: clusters at the true number, one less and one more, beside the blobs.
+The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all), in the first three
+replicates.
+Then, for limits t of the stability that every cluster must have: how often the number is right, how often a second
+seed gives the same one, and the ARI at it; and how often a cluster is a true one that is called stable.
 
 Tables are kept (`kept`): a run that was stopped resumes. It begins none after 25 minutes, or MINUTES, and prints what
-there is; FULL=1 is all 20 replicates.
+there is; FULL=1 is all replicates.
 """
 
 import itertools
@@ -34,29 +40,34 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
+from coaltree.posterior.clusters.n_clusters import MIN_STABILITY
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
 from .timing import commit, table
 
-REPLICATES, MINUTES = 20, 25
+REPLICATES, REPLICATES_OF_OTHERS, MINUTES = 12, 3, 25
 ROWS = 80
 NUMBERS, COLUMNS, SEPARATIONS = range(2, 9), (2, 5, 10, 20, 50), (0.6, 0.8, 0.95, 1.0)
-BLOB_ROWS = {300: 1, 1000: 2, 3000: 4, 10_000: 8}  # one table every so many replicates
+BLOB_ROWS = {300: 1, 1000: 2, 3000: 4, 10_000: 12}  # one table every so many replicates
 MANY = 1000
 LARGEST = 10  # number of clusters that the others may say
 SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
 LONGER = {"n_samples": 150, "n_warmup": 150}  # of make_blobs
+LIMITS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
 LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
+SINGLE_KINDS = ("single", "uniform")
 
 
 def run():
-    kept, makers = Kept("bench_n_clusters", ()), dict(tables())
+    kept, makers = Kept("bench_n_clusters", ("closest_clades",)), dict(tables())
     minutes = float("inf") if is_full() else MINUTES
-    steps = [(name, method) for name in makers for method in MEASURES]
+    steps = [(name, "coaltree") for name in makers]
+    steps += [(name, "others") for name in makers if int(name.split("-")[1]) < REPLICATES_OF_OTHERS]
     kept.complete(steps, lambda name, method: MEASURES[method](*makers[name]()), minutes=minutes, announce=False)
-    both = [[kept.recall(name, method) for method in MEASURES] for name in makers]
-    report([merged(ours, others) for ours, others in both if ours is not None and others is not None])
+    outcomes = [kept.recall(name, "coaltree") for name in makers]
+    others = [kept.recall(name, "others") for name in makers]
+    report([(ours, theirs) for ours, theirs in zip(outcomes, others, strict=True) if ours is not None])
 
 
 def tables():
@@ -68,12 +79,17 @@ def tables():
         for d in COLUMNS:
             for noise in ("normal", "t"):
                 yield f"single-{number}-{d}-{noise}", partial(single, number, d, noise)
+        for n, d in itertools.product((80, 200), (2, 3)):
+            yield f"uniform-{number}-{n}-{d}", partial(uniform, number, n, d)
+        for make in (wide, tails, halving):
+            for k in range(2, 6) if make is wide else range(3, 7):
+                yield f"{make.__name__}-{number}-{k}", partial(make, number, k)
         for n, every in BLOB_ROWS.items():
             if number % every == every - 1:
                 yield f"blobs-{number}-{n}", partial(six_blobs, number, n)
 
 
-# The tables: rows, true blobs, and what kind they are
+# The tables: rows, true clusters, and what kind they are
 
 
 def of_grid(number, i, k, d):
@@ -87,6 +103,31 @@ def single(number, d, noise):
     cell = Cell(ROWS, 1, d, 1.0, "equal", noise)
     rng = np.random.default_rng([number, 1, d, noise == "t"])
     return *draw(cell, rng), cell._asdict() | {"kind": "single", "seed": number}
+
+
+def uniform(number, n, d):
+    rng = np.random.default_rng([number, n, d, 11])
+    return rng.random((n, d)), np.zeros(n, int), {"kind": "uniform", "k": 1, "d": d, "seed": number}
+
+
+def wide(number, k):
+    rng = np.random.default_rng([number, k, 12])
+    truth, n_informative = np.arange(60) % k, int(rng.integers(60, 151))
+    X = rng.standard_normal((60, 600))
+    X[:, :n_informative] += rng.normal(0.0, 1.5, (k, n_informative))[truth]
+    return X, truth, {"kind": "wide", "k": k, "seed": number}
+
+
+def tails(number, k):
+    rng = np.random.default_rng([number, k, 13])
+    return *draw(Cell(150, k, 20, 0.95, "unequal", "t"), rng), {"kind": "tails", "k": k, "seed": number}
+
+
+def halving(number, k):
+    rng = np.random.default_rng([number, k, 14])
+    truth = np.repeat(np.arange(k), 120 // 2 ** np.arange(k))
+    X = 8.0 * rng.standard_normal((k, 4))[truth] + rng.standard_normal((len(truth), 4))
+    return X, truth, {"kind": "halving", "k": k, "seed": number}
 
 
 def six_blobs(number, n):
@@ -103,57 +144,46 @@ def six_blobs(number, n):
 
 
 def by_coaltree(X, truth, about):
-    """The number that we say, seconds, the least stability at each number, and stabilities beside the truth."""
+    """S_k and ARI of each number of clusters, of two seeds, and stabilities beside the truth."""
+    settings = SETTINGS | (LONGER if about["kind"] == "blobs" else {})
+    seeds = [about["seed"]] if about.get("n") == max(BLOB_ROWS) else [about["seed"], about["seed"] + 1_000_000]
+    began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short chains
-        began = time.process_time()
-        settings = SETTINGS | (LONGER if about["kind"] == "blobs" else {})
-        post = ct.fit(X, random_state=about["seed"], **settings)
-        said = post.suggest_n_clusters()
-        seconds = {"shown": time.process_time() - began}
-        again = ct.fit(X, random_state=about["seed"] + 1_000_000, **settings).suggest_n_clusters()
-        stability = found_again(post, truth, about["k"])
+        posts = [ct.fit(X, random_state=seed, **settings) for seed in seeds]
+        suggestions = [post.suggest_n_clusters() for post in posts]
+        seconds = (time.process_time() - began) / len(seeds)
+        cuts = [posts[0].cut(int(k)) for k in suggestions[0].candidates["n_clusters"]]
+        at_truth = posts[0].cut(about["k"])
+        pairs = beside_truth(posts[0], at_truth, truth)
     return {
-        "about": about, "numbers": {"shown": said.n_clusters}, "seconds": seconds,
-        "least": said.candidates["stability"].tolist(), "again_least": again.candidates["stability"].tolist(),
-        "range": [said.low, said.high], "again": again.n_clusters,
-        "stability": stability, "commit": commit().strip(" ,"),
+        "about": about, "seconds": seconds, "stability": pairs, "commit": commit().strip(" ,"),
+        "shown": [suggestion.n_clusters for suggestion in suggestions],
+        "range": [[suggestion.low, suggestion.high] for suggestion in suggestions],
+        "numbers": [suggestion.candidates["n_clusters"].tolist() for suggestion in suggestions],
+        "least": [suggestion.candidates["stability"].tolist() for suggestion in suggestions],
+        "ari": [float(adjusted_rand_score(truth, labels)) for labels in cuts],
+        "ari_at_truth": float(adjusted_rand_score(truth, at_truth)),
     }  # fmt: skip
 
 
 def by_others(X, truth, about):
-    """The number that each of the others says, and seconds."""
-    seconds, numbers = {}, {}
+    """The number that each of the others says."""
     few = X if len(X) <= MANY else X[np.random.default_rng(0).choice(len(X), MANY, replace=False)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # mixtures that have not converged
-        for name, method in OTHERS.items():
-            began = time.process_time()
-            numbers[name] = method(X if name in ASKED_OF_ALL else few)
-            seconds[name] = time.process_time() - began
-    return {"numbers": numbers, "seconds": seconds}
+        return {name: method(X if name in ASKED_OF_ALL else few) for name, method in OTHERS.items()}
 
 
 MEASURES = {"coaltree": by_coaltree, "others": by_others}
 
 
-def merged(ours, others):
-    """All that is said of a table."""
-    return ours | {what: ours[what] | others[what] for what in ("numbers", "seconds")}
-
-
-def found_again(post, truth, true_number):
-    """[stability of a cluster, its Jaccard similarity with the most similar blob], at and near the true number."""
-    blobs = [truth == a for a in range(true_number)] if true_number > 1 else []
-    pairs = []
-    for k in (true_number - 1, true_number, true_number + 1):
-        if k > 1:
-            labels = post.cut(k)
-            for a, jaccard in enumerate(post.stability(labels).jaccard):
-                own = labels == a
-                best = max(((own & blob).sum() / (own | blob).sum() for blob in blobs), default=0.0)
-                pairs.append([float(jaccard), float(best)])
-    return pairs
+def beside_truth(post, labels, truth):
+    """[stability of a cluster, its Jaccard similarity with the most similar true one]."""
+    clusters = [labels == a for a in range(labels.max() + 1)] if labels.max() > 0 else []
+    true = [truth == a for a in np.unique(truth)]
+    best = [max((own & one).sum() / (own | one).sum() for one in true) for own in clusters]
+    return [[float(mean), float(similar)] for mean, similar in zip(post.stability(labels).jaccard, best, strict=False)]
 
 
 def by_silhouette(X):
@@ -194,65 +224,90 @@ OTHERS = {
     "HDBSCAN": by_hdbscan,
 }
 ASKED_OF_ALL = ("silhouette", "HDBSCAN")
-METHODS = ("shown", *OTHERS)
 
 
 # What is printed
 
 
-def report(outcomes):
-    grid, alone, blobs = ([one for one in outcomes if one["about"]["kind"] == k] for k in ("grid", "single", "blobs"))
-    n_replicates = len(grid) / (len(NUMBERS) * len(COLUMNS))
-    print(
-        f"{n_replicates:.1f} of {REPLICATES} replicates were run: {len(grid)} tables of blobs and {len(alone)} single"
-    )
-    print(f"blobs of {ROWS} rows, {len(blobs)} of make_blobs; measured at {commits_of(outcomes)}\n")
+def number_at(limit, one, seed=0):
+    """The largest number all of whose clusters have a stability of at least `limit`; 1 where there is none."""
+    stable = [k for k, least in zip(one["numbers"][seed], one["least"][seed], strict=True) if k > 1 and least >= limit]
+    return max(stable, default=1)
 
-    def some(title, where, among=grid):
-        return shares(title, [one for one in among if where(one["about"])])
 
-    rows = [some("2 to 8 blobs, all", lambda of: True)]
-    rows += [some(f"  Ward's ARI {s:g}", lambda of, s=s: of["ward"] == s) for s in SEPARATIONS]
-    rows += [some(f"  {noise} noise", lambda of, noise=noise: of["noise"] == noise) for noise in ("normal", "t")]
-    rows += [some(f"  {sizes} sizes", lambda of, sizes=sizes: of["sizes"] == sizes) for sizes in ("equal", "unequal")]
-    rows += [some(f"  {d} columns", lambda of, d=d: of["d"] == d) for d in COLUMNS]
+def report(both):
+    outcomes = [ours for ours, _ in both]
+    grid = [one for one in both if one[0]["about"]["kind"] == "grid"]
+    print(f"{len(grid) / (len(NUMBERS) * len(COLUMNS)):.1f} of {REPLICATES} replicates; {len(both)} tables", end="; ")
+    print(f"measured at {commits_of(outcomes)}\n")
+
+    def row(title, where, among=grid):
+        return shares(title, [one for one in among if where(one[0]["about"])])
+
+    rows = [row("2 to 8 blobs, all", lambda of: True)]
+    rows += [row(f"  Ward's ARI {s:g}", lambda of, s=s: of["ward"] == s) for s in SEPARATIONS]
+    rows += [row(f"  {noise} noise", lambda of, noise=noise: of["noise"] == noise) for noise in ("normal", "t")]
+    rows += [row(f"  {sizes} sizes", lambda of, sizes=sizes: of["sizes"] == sizes) for sizes in ("equal", "unequal")]
+    rows += [row(f"  {d} columns", lambda of, d=d: of["d"] == d) for d in COLUMNS]
     rows += [
-        some(f"one blob, {noise} noise", lambda of, noise=noise: of["noise"] == noise, alone)
-        for noise in ("normal", "t")
+        row(kind, lambda of, kind=kind: of["kind"] == kind, both)
+        for kind in ("single", "uniform", "wide", "tails", "halving")
     ]
-    rows.append(shares("whole grid", grid + alone))
-    rows += [some(f"make_blobs, 6 of {n:,} rows", lambda of, n=n: of["n"] == n, blobs) for n in BLOB_ROWS]
-    table(["right, in percent", "tables", *METHODS], [row for row in rows if row is not None])
-    small = grid + alone
-    each = {name: np.mean([one["seconds"][name] for one in small]) for name in ("shown", *OTHERS)} if small else {}
-    print("\nseconds a table of 80 rows: " + ", ".join(f"{name} {mean:.2f}" for name, mean in each.items()))
-    shown_again = np.array([one["numbers"]["shown"] == one["again"] for one in small])
-    has_range = np.array([one["range"][0] < one["range"][1] for one in small])
-    print(f"\na second seed of every table shows the same number: {share(shown_again)}")
-    print(f"a range is said of {share(has_range)} of the tables")
+    rows += [row(f"make_blobs, 6 of {n:,} rows", lambda of, n=n: of.get("n") == n, both[:]) for n in BLOB_ROWS]
+    table(["right, in percent", "tables", "coaltree", "ARI", "tables", *OTHERS], [one for one in rows if one])
+    small = [one for one in outcomes if one["about"]["kind"] != "blobs"]
+    print(f"\nseconds a table: {np.mean([one['seconds'] for one in small]):.2f}; the limit is {MIN_STABILITY}")
+    print("\nwhat other limits would give; same: a second seed gives the same number; in percent, ARI at the number\n")
+    many = [one for one in small if one["about"]["kind"] not in SINGLE_KINDS]
+    alone = [one for one in small if one["about"]["kind"] in SINGLE_KINDS]
+    header = ["limit", "blobs of the grid", "all blobs", "ARI", "no blobs", "same"]
+    table(header, [at_limit(limit, [ours for ours, _ in grid], many, alone) for limit in LIMITS])
+    shown = np.array([one["shown"] for one in small])
+    ranges = np.array([one["range"][0] for one in small])
+    true = np.array([one["about"]["k"] for one in small])
+    print(f"\na second seed shows the same number: {percent(shown[:, 0] == shown[:, 1])}")
+    inside = percent((ranges[:, 0] <= true) & (true <= ranges[:, 1]))
+    print(f"a range is said of {percent(np.ptp(ranges, axis=1) > 0)}; it, or the number, is right in {inside}")
     print("\nstability of a cluster, and how often it is a true blob (Jaccard similarity of at least 0.75)")
-    pairs = np.array([pair for one in small for pair in one["stability"]]).reshape(-1, 2)
+    pairs = np.array([pair for one in many for pair in one["stability"]]).reshape(-1, 2)
     for low, high in itertools.pairwise(LEVELS):
-        brackets("clusters, true in", low, high, pairs[:, 0], pairs[:, 1] >= 0.75)
+        here = (pairs[:, 0] >= low) & (pairs[:, 0] < high)
+        if here.any():
+            right = percent(pairs[here, 1] >= 0.75)
+            print(f"  {low:.2f} to {min(high, 1):.2f}: {here.sum():5d} clusters, true in {right}")
 
 
-def share(outcome, among=slice(None)):
-    """How often something is so, in percent."""
-    return f"{100 * outcome[among].mean():.0f} %" if len(outcome[among]) else "-"
+def at_limit(limit, grid, many, alone):
+    right_grid, right, single = (
+        np.array([number_at(limit, one) == one["about"]["k"] for one in among]) for among in (grid, many, alone)
+    )
+    ari = [ari_at(number_at(limit, one), one) for one in many]
+    same = np.array([number_at(limit, one) == number_at(limit, one, 1) for one in (*many, *alone)])
+    return [f"{limit:g}", percent(right_grid), percent(right), f"{np.mean(ari):.3f}", percent(single), percent(same)]
 
 
-def shares(title, outcomes):
+def ari_at(number, one):
+    """The ARI at a number of clusters; one cluster has 0, where there are several."""
+    numbers = one["numbers"][0]
+    return one["ari"][numbers.index(number)] if number in numbers else 0.0
+
+
+def percent(outcome):
+    return f"{100 * np.mean(outcome):.0f} %" if len(outcome) else "-"
+
+
+def shares(title, both):
     """A row of the table: how often each method was right, in percent; None without tables."""
-    if not outcomes:
+    if not both:
         return None
-    right = [[one["numbers"][name] == one["about"]["k"] for name in METHODS] for one in outcomes]
-    return [title, str(len(right)), *(f"{100 * share:.0f}" for share in np.mean(right, axis=0))]
-
-
-def brackets(what, low, high, values, outcome):
-    here = (values >= low) & (values < high)
-    if here.any():
-        print(f"  {low:.2f} to {min(high, 1):.2f}: {here.sum():5d} {what} {100 * outcome[here].mean():.0f} %")
+    right = [ours["shown"][0] == ours["about"]["k"] for ours, _ in both]
+    ari = [ari_at(ours["shown"][0], ours) for ours, _ in both if ours["about"]["k"] > 1]
+    asked = [(ours["about"]["k"], theirs) for ours, theirs in both if theirs is not None]
+    of_others = [
+        f"{100 * np.mean([theirs[name] == k for k, theirs in asked]):.0f}" if asked else "-" for name in OTHERS
+    ]
+    mean = f"{np.mean(ari):.2f}" if ari else "-"
+    return [title, str(len(both)), f"{100 * np.mean(right):.0f}", mean, str(len(asked)), *of_others]
 
 
 if __name__ == "__main__":
