@@ -450,7 +450,7 @@ def test_coclustering_is_the_posteriors(page, posterior):
             if a == b:
                 continue
             assert text.startswith(f"{a} and {b} are together in")
-            assert text.endswith("of the trees cut into 4 clusters.")
+            assert text.endswith("of the trees, at 4 clusters.")
             said = {"all": 1.0, "none": 0.0}.get(text.split("together in ")[1].split(" of ")[0])
             if said is None:
                 said = float(re.search(r"(\d+)\s%", text)[1]) / 100

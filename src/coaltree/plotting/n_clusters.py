@@ -31,7 +31,7 @@ def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
     ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="least stability")
     suggested = number == suggestion.n_clusters
     ax.plot(number[suggested], stability[suggested], "o", ms=6, color=PALETTE[0], label="suggested")
-    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="stability of the least stable cluster")
+    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="least stability of a cluster")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     set_title(ax, suggestion.numbers + " suggested")

@@ -3,6 +3,7 @@
 Of many leaves evenly spaced ones are shown, so that the page stays small and no n × n matrix is made.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,35 +14,28 @@ from ..posterior.clusters.closest_clades import closest_clades, times_together
 from ..posterior.posterior import Posterior
 from . import pixels
 from .summary_cards import MIN_CERTAIN
-from .text import percents_adding_up
+from .text import percent
 
 MAX_LEAVES_OPENING = 512  # across, at the number of clusters that the page opens with
 MAX_LEAVES = 180  # and at others
 MAX_DRAWS = 1000
 MAX_UNCERTAIN = 8
-NUMBERS_OF_CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
 
 
-def coclustering_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
-    """Return the co-clustering in tree order, at the number of clusters that the page opens with and at others."""
+def coclustering_figure(
+    posterior: Posterior, order: np.ndarray, shown: Mapping[int, ClusterAnswer], opened: int
+) -> dict[str, Any]:
+    """Return the co-clustering in tree order of every partition shown, `opened` being the one the page opens with."""
     n = posterior.n
-    draws, weights = _draws(posterior)
-    children = posterior.children[draws]
+    draws = pick_evenly(posterior.weights, min(len(posterior), MAX_DRAWS))
+    children, weights = posterior.children[draws], np.full(len(draws), 1.0 / len(draws))
     levels = []
-    for k in sorted({n_clusters, *(k for k in NUMBERS_OF_CLUSTERS if k < n)} - {1, n}):
-        m = min(n, MAX_LEAVES_OPENING if k == n_clusters else MAX_LEAVES)
+    for k in sorted(set(shown) - {1, n}):
+        m = min(n, MAX_LEAVES_OPENING if k == opened else MAX_LEAVES)
         at = (2 * np.arange(m) + 1) * n // (2 * m)
-        nodes = closest_clades(children, np.asarray(posterior.cut(k))).nodes
-        together = times_together(children, nodes, weights, order[at])
+        together = times_together(children, closest_clades(children, shown[k].labels).nodes, weights, order[at])
         levels.append({"clusters": k, "size": m, "codes": pixels.shares(together[np.triu_indices(m, 1)])})
     return {"draws": len(draws), "levels": levels}
-
-
-def _draws(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and weights of at most `MAX_DRAWS` draws, taken evenly by weight."""
-    if len(posterior) <= MAX_DRAWS:
-        return np.arange(len(posterior)), posterior.weights
-    return pick_evenly(posterior.weights, MAX_DRAWS), np.full(MAX_DRAWS, 1.0 / MAX_DRAWS)
 
 
 def uncertain_leaves(posterior: Posterior, answer: ClusterAnswer) -> dict[str, Any] | None:
@@ -59,7 +53,7 @@ def uncertain_leaves(posterior: Posterior, answer: ClusterAnswer) -> dict[str, A
             "own": int(answer.labels[i]) + 1,
             "other": int(other[i]) + 1,
             "is_elsewhere": bool(elsewhere[i]),
-            "percents": percents_adding_up((float(own[i]), float(others[i, other[i]]), float(answer.none[i]))),
+            "percents": [percent(float(share)) for share in (own[i], others[i, other[i]], answer.none[i])],
         }
         for i in listed
     ]

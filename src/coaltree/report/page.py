@@ -98,7 +98,7 @@ def report_html(
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(*data, order),
         "annotations": annotations.content(columns, list(shown.values())),
-        "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
+        "together": coclustering.coclustering_figure(posterior, order, shown, opening.n_clusters),
         "correlation": learnt["correlation"],
     }
     template = environment().get_template("page.html")

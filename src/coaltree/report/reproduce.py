@@ -16,13 +16,6 @@ from ..posterior.posterior import Posterior
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 NO_SETTINGS = {"convergence", "stopping", "resample", INDEX, KEPT}
-SETTING_NAMES = {
-    "n_warmup": "warm-up iterations",
-    "mean_accepted": "accepted updates",
-    "mean_candidates": "candidates per update",
-    "mean_missed": "missed updates",
-    "n_distinct": "distinct rows",
-}
 MAX_CHARACTERS = 400  # of a setting
 
 
@@ -32,7 +25,7 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
     values = None if posterior.X is None else np.ascontiguousarray(posterior.X, dtype="<f8")
     return {
         "covariance": None if posterior.covariance is None else describe(posterior.covariance),
-        "settings": [(SETTING_NAMES.get(name, name.replace("_", " ")), describe(value)) for name, value in info],
+        "settings": [(name.replace("_", " "), describe(value)) for name, value in info],
         "n_missing": 0 if values is None else int(np.isnan(values).sum()),
         "checksum": None if values is None else hashlib.sha256(values.tobytes()).hexdigest()[:16],
         "versions": [

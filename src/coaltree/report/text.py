@@ -16,12 +16,3 @@ def printable(text: object) -> str:
 def percent(share: float) -> str:
     """Return a share as whole per cent, on one line; never 100 % or 0 % for what is not quite all or nothing."""
     return plain_percent(share).replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-def percents_adding_up(shares: tuple[float, ...]) -> list[str]:
-    """Return shares as whole per cent, with the rest as the last one, so that a reader who adds them gets 100."""
-    exact = [100.0 * share for share in (*shares, max(0.0, 1.0 - sum(shares)))]
-    whole = [int(value) for value in exact]
-    for i in sorted(range(len(exact)), key=lambda i: whole[i] - exact[i])[: 100 - sum(whole)]:
-        whole[i] += 1
-    return [f"{value}\N{NO-BREAK SPACE}%" for value in whole]
