@@ -10,7 +10,7 @@ import json
 import math
 import zipfile
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -78,18 +78,6 @@ def damaged(path: PathLike, error: Exception) -> InputError:
     return InputError(f"{str(path)!r} is damaged and cannot be read ({why or type(error).__name__}).")
 
 
-def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, whether it is in Fortran's order, and type of a .npy file: booleans, real numbers or text."""
-    version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"a NumPy array of format {version[0]}.{version[1]}")
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran_order, dtype = read_header(file)
-    if dtype.kind not in _ARRAY_KINDS or dtype.itemsize == 0 or any(side < 0 for side in shape):
-        raise ValueError(f"an array of type {str(dtype)[:50]}")
-    return shape, fortran_order, dtype
-
-
 def _check_sizes(archive: zipfile.ZipFile) -> None:
     """Refuse members that would be larger than the file: compressed, sharing their bytes, or with a forged header."""
     members = archive.infolist()
@@ -102,7 +90,11 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
     for info in members:
         if info.filename != _HEADER:
             with archive.open(info) as member:
-                shape, _, dtype = read_npy_header(member)
+                if np.lib.format.read_magic(member) != (1, 0):
+                    raise ValueError("an array of another version of NumPy's format")
+                shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+                if dtype.kind not in _ARRAY_KINDS:
+                    raise ValueError(f"an array of type {str(dtype)[:50]}")
                 if dtype.itemsize * math.prod(shape) != info.file_size - member.tell():
                     raise ValueError("an array has another size than its header says")
 
@@ -111,14 +103,14 @@ def _read_header(members: Mapping[str, Any], path: PathLike, kind: str, version:
     header = json.loads(members[_HEADER]) if _HEADER in members else None
     if not isinstance(header, dict) or header.get("format") != kind:
         raise InputError(f"{str(path)!r} is not a {kind} file.")
-    found, written_by = header.get("version"), header.get("written_by")
-    if type(found) is not int or not isinstance(written_by, dict) or "content" not in header:
+    written, written_by = header.get("version"), header.get("written_by")
+    if type(written) is not int or not isinstance(written_by, dict) or "content" not in header:
         raise ValueError("its header lacks the version, the writer or the content")
-    if found != version:
+    if written != version:
         writer = shortened(str(written_by.get("coaltree", "of another version")), 30)
-        advice = "; update coaltree" if found > version else ""
+        advice = "; update coaltree" if written > version else ""
         raise InputError(
-            f"{str(path)!r} was written by coaltree {writer} in format {found}, and this version reads format "
+            f"{str(path)!r} was written by coaltree {writer} in format {written}, and this version reads format "
             f"{version}{advice}."
         )
     return header

@@ -64,7 +64,9 @@ def _start_helpers() -> None:
 def take_parts(parts: Iterable[Callable[[], object]]) -> None:
     """Compile each part that is not done; kernels that another process is at are waited for."""
     folder = cache_folder()
-    for part in parts if folder is not None else ():
+    if folder is None:
+        return
+    for part in parts:
         if not _done(folder, part).exists():
             part()
             with contextlib.suppress(OSError):

@@ -52,7 +52,7 @@ def read_index(labels: Sequence[str], description: Any) -> "pandas.Index":
         return texts
 
 
-def as_fitted(posterior: "Posterior", values: np.ndarray, names: Any, *, by_leaf: bool) -> Any:
+def as_fitted(posterior: "Posterior", values: np.ndarray, names: Any, *, by_leaf: bool) -> np.ndarray:
     """An answer (n,) as a Series or (n, k) as a DataFrame with these names, where a DataFrame was fitted.
 
     Its index is that of the leaves, or the number of the merge.
@@ -62,9 +62,12 @@ def as_fitted(posterior: "Posterior", values: np.ndarray, names: Any, *, by_leaf
     import pandas
 
     index = posterior.leaf_index if by_leaf else pandas.RangeIndex(len(values), name="merge")
+    answer: Any  # a Series or a DataFrame, which callers take for an array
     if values.ndim == 1:
-        return pandas.Series(values, index, name=names)
-    return pandas.DataFrame(values, index, pandas.Index(names, name="cluster" if by_leaf else None))
+        answer = pandas.Series(values, index, name=names)
+    else:
+        answer = pandas.DataFrame(values, index, pandas.Index(names, name="cluster" if by_leaf else None))
+    return answer  # type: ignore[no-any-return]
 
 
 def in_leaf_order(values: Any, leaves: Sequence[str]) -> Any:
