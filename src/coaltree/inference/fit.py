@@ -28,7 +28,7 @@ from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
 from ..posterior.diagnostics import convergence, resamples
 from ..posterior.diagnostics.agreement import from_info
-from ..posterior.diagnostics.stop_reason import what_to_increase
+from ..posterior.diagnostics.convergence_summary import chain_figures, resampled_figures, warn_if_poor
 from ..posterior.io.pandas_output import remember_index
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.regraft import Regraft
@@ -41,7 +41,7 @@ from .control.compile_ahead import compile_ahead
 from .control.run import Run, bytes_per_draw
 from .control.run_state import RunState
 from .fit_data import FitData, prepare, to_posterior
-from .settings import DEFAULT_RESAMPLES, RunSettings, check_settings, with_limits
+from .settings import DEFAULT_RESAMPLES, SECONDS_SPENT, RunSettings, check_settings, with_limits
 
 
 def fit(
@@ -225,7 +225,9 @@ def _judge(post: Posterior) -> None:
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
         if post.is_resampled:
-            resamples.warn_if_bad(post.info["convergence"], stacklevel=3)
+            warn_if_poor(resampled_figures(post.info["convergence"]), ("n_resamples", "n_warmup"), stacklevel=3)
             return
-        increase, agreement = what_to_increase(post.info.get("stopping")), from_info(post.info.get("stopping"))
-        convergence.warn_if_bad(post.info["convergence"], agreement, stacklevel=3, increase=increase)
+        stopping = post.info.get("stopping")
+        is_timed = stopping is not None and stopping["reason"] == SECONDS_SPENT
+        increase = ("max_seconds",) if is_timed else ("n_warmup", "n_samples")
+        warn_if_poor(chain_figures(post.info["convergence"], from_info(stopping)), increase, stacklevel=3)

@@ -9,6 +9,7 @@ from ..samplers.base import Sampler
 from .chains.tempering import tempered_iterations
 
 AUTO = "auto"
+CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED = "converged", "max_iterations", "max_seconds", "interrupted"
 DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
 DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
 # Where columns are resampled, a chain has 10 + 6 iterations, of several sweeps each; above so many leaves, of one sweep

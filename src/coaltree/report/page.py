@@ -20,8 +20,7 @@ from ..errors import InputError
 from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
-from ..posterior.diagnostics import convergence
-from ..posterior.diagnostics.convergence_verdict import judge
+from ..posterior.diagnostics.convergence_summary import LIMITS, summarize
 from ..posterior.diagnostics.model_checks import check_or_reason, format_p
 from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
@@ -88,9 +87,9 @@ def report_html(
     shown = partitions.make_partitions(posterior, opening.n_clusters)
     answer = shown[opening.n_clusters]
     columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
-    verdict = judge(posterior)
+    convergence_summary = summarize(posterior)
     model = check_or_reason(posterior)
-    learnt = parameters.summarize(posterior, verdict.scalars)
+    learnt = parameters.summarize(posterior, convergence_summary.scalars)
     content = {
         "tree": tree_content,
         "clusters": opening.n_clusters,
@@ -104,14 +103,14 @@ def report_html(
     template = environment().get_template("page.html")
     return template.render(
         title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
-        cards=[*cluster_cards(posterior, opening, answer), verdict, model_card(model)],
+        cards=[*cluster_cards(posterior, opening, answer), convergence_summary, model_card(model)],
         posterior=posterior,
         data=content["data"],
         together=content["together"],
         uncertain=coclustering.uncertain_leaves(posterior, answer),
         noise=parameters.summarize_noise(posterior),
         parameters=learnt,
-        verdict=verdict,
+        summary=convergence_summary,
         trace=svg.trace(posterior),
         n_clusters=svg.stability(suggestion),
         model=model,
@@ -139,7 +138,7 @@ def environment() -> "Environment":
     made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": sentence}
     made.globals |= {"number": number, "count": count, "percent": percent}
     made.globals |= {"format_p": format_p}
-    made.globals |= {"limits": convergence, "stability": stability, "min_certain": MIN_CERTAIN}
+    made.globals |= {"limits": LIMITS, "stability": stability, "min_certain": MIN_CERTAIN}
     return made
 
 

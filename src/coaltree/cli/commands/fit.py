@@ -186,7 +186,7 @@ def _check_length(settings: dict[str, Any]) -> None:
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
-    from ...posterior.diagnostics import stop_reason
+    from ...posterior.diagnostics.convergence_summary import ending
     from ...posterior.diagnostics.resamples import MEANING
 
     shell.say(source.description)
@@ -200,9 +200,8 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     if post.is_resampled:
         n_resamples = len(set(post.chain.tolist()))
         shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
-    ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
-    if ending is not None:
-        shell.say(f"sampling: {ending}")
+    if ending(post.info):
+        shell.say(f"sampling: {ending(post.info)}")
     _annotate(post, source)
     return post
 

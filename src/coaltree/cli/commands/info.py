@@ -102,13 +102,17 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
 
 def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     from ...posterior.clusters.answer import answer_for, clusters_in_words, leaves_are, uncertain_in_words
-    from ...posterior.diagnostics.convergence_verdict import judge
+    from ...posterior.diagnostics.convergence_summary import ending, summarize
     from ...posterior.diagnostics.model_checks import check_or_reason
 
-    verdict = judge(post)
-    for finding in verdict.findings:
-        yield finding.name, f"unknown: {finding.advice}" if finding.grade == "unknown" else finding.value
-    yield "verdict", verdict.heading
+    summary = summarize(post)
+    yield "convergence", summary.heading
+    for figure in summary.figures:
+        yield "", str(figure)
+    if post.log_evidence is not None:
+        yield "log evidence", f"{post.log_evidence:.6g}"
+    if ending(post.info):
+        yield "sampling", ending(post.info)
     yield "model", check_or_reason(post).headline
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason

@@ -21,10 +21,9 @@ import numpy as np
 
 from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
-from ...posterior.diagnostics.stop_reason import CONVERGED, INTERRUPTED, ITERATIONS_SPENT
 from ...posterior.diagnostics.watched import is_merge, watched
 from ..chains.state import ChainDraws, concatenate
-from ..settings import FIRST_LOOK, RunSettings
+from ..settings import CONVERGED, FIRST_LOOK, INTERRUPTED, ITERATIONS_SPENT, RunSettings
 from .run_state import RunState
 
 GROWTH, GROWTH_IN_WARMUP = 1.25, 1.5  # iterations at the next look, as a multiple of those at this one
@@ -43,7 +42,7 @@ def decide(settings: RunSettings, state: RunState, to_posterior: ToPosterior | N
     is_last = state.iteration >= settings.max_iterations
     state = with_answer(_looked_at(settings, state), to_posterior, is_last)
     seen = state.figures or {}
-    if _is_long(state) and convergence.is_converged(seen) and not convergence.disagreements(seen.get("agreement")):
+    if _is_long(state) and convergence.is_converged(seen) and _agree(seen.get("agreement")):
         return state._replace(reason=CONVERGED)
     if is_last:
         return state._replace(reason=ITERATIONS_SPENT)
@@ -73,6 +72,11 @@ def with_answer(state: RunState, to_posterior: ToPosterior | None, is_last: bool
     if not convergence.is_converged(seen | {"topology_ess": math.nan} if is_last else seen):
         return state
     return state._replace(figures=seen | {"agreement": to_posterior(state).agreement()})
+
+
+def _agree(agreement: Any) -> bool:
+    """Whether chains give the same clusters, or there are no two chains."""
+    return agreement is None or agreement.gives_same_clusters
 
 
 def _is_long(state: RunState) -> bool:
@@ -152,7 +156,7 @@ def expected_iterations(settings: RunSettings, state: RunState) -> int:
 
 
 def summary(settings: RunSettings, state: RunState, to_posterior: ToPosterior | None = None) -> dict[str, Any]:
-    """What ``info["stopping"]`` keeps of a run; `stop_reason` puts it into words."""
+    """What ``info["stopping"]`` keeps of a run; `convergence_summary` puts it into words."""
     found: dict[str, Any] = {
         "reason": state.reason or INTERRUPTED,
         "iterations": state.iteration,

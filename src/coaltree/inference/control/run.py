@@ -11,12 +11,11 @@ from ..._runtime.progress import Progress
 from ..._runtime.validation import at_most_jobs
 from ...errors import InputError, is_interruption
 from ...posterior.diagnostics import convergence
-from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
 from ..chains.chain import advance, begin, share_neighbors
 from ..chains.initial_states import Start
 from ..chains.resampling import data_of_chains
 from ..chains.state import Chain, ChainData, ChainDraws
-from ..settings import RunSettings
+from ..settings import SECONDS_SPENT, RunSettings
 from . import auto_stop
 from .checkpoint import Checkpoint
 from .run_state import RunState

@@ -10,13 +10,12 @@ import numpy as np
 
 from ..._runtime.schema import Array, Value, check_fields, is_finite, is_number
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw
-from ...posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT
 from ...posterior.trees.stacked import check_trees
 from ...samplers.base import Sampler
 from ...tree import Tree
 from ..chains.resampling import data_of_chains, weighted_covariance
 from ..chains.state import Chain, ChainData, ChainDraws, concatenate
-from ..settings import RunSettings
+from ..settings import CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, RunSettings
 
 
 class RunState(NamedTuple):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit
 from ..._runtime.validation import as_number
 from ..clusters.closest_clades import closest_clades
 from .ess import by_chain
@@ -17,7 +16,7 @@ from .ess import by_chain
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-DIFFERENCE_ABOVE, DIFFERENCE_BAD = 0.1, 0.2  # of means of similarities; stable and doubtful clusters are 0.25 apart
+DIFFERENCE_ABOVE = 0.1  # of means of similarities; stable and doubtful clusters are 0.25 apart
 
 
 class ChainAgreement(NamedTuple):
@@ -30,10 +29,6 @@ class ChainAgreement(NamedTuple):
     def gives_same_clusters(self) -> bool:
         """Whether all differences are at most 0.1."""
         return self.stability_difference <= DIFFERENCE_ABOVE
-
-    def __str__(self) -> str:
-        difference = beside_limit(self.stability_difference, DIFFERENCE_ABOVE, 2)
-        return f"stabilities of {self.n_clusters} clusters differ by {difference} between chains"
 
 
 def from_info(stopping: Any) -> ChainAgreement | None:

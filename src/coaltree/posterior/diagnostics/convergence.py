@@ -11,27 +11,23 @@ There is one set of limits: where a run with ``n_samples="auto"`` may stop is wh
 """
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit
-from ...errors import ConvergenceWarning
 from ...numerics.ess import MIN_DRAWS, mixing
 from ..posterior import Posterior
 from ..trees.clades import enumerate_clades
-from .agreement import DIFFERENCE_ABOVE, ChainAgreement
 from .ess import last_of_chains, split_frequency_sd, topology_ess
-from .watched import entries, evenly_spaced, in_words, is_covariance, watched
+from .watched import entries, evenly_spaced, watched
 
-# A run may stop, and is not warned of, within the first limit of each pair; beyond the second the report calls it bad.
-R_HAT_ABOVE, R_HAT_BAD = 1.05, 1.2
-ESS_BELOW, ESS_BAD = 50, 25
-ENTRY_ESS_BELOW, ENTRY_ESS_BAD = 25, 10
-TOPOLOGY_ESS_BELOW, TOPOLOGY_ESS_BAD = 200, 50
-SPLIT_SD_ABOVE, SPLIT_SD_BAD = 0.05, 0.1
+# A run may stop, and is not warned of, within these limits; that of clusters is in `agreement`.
+R_HAT_ABOVE = 1.05
+ESS_BELOW = 50
+ENTRY_ESS_BELOW = 25
+TOPOLOGY_ESS_BELOW = 200
+SPLIT_SD_ABOVE = 0.05
 
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 
@@ -111,55 +107,5 @@ def times_more_draws(worst: Diagnostics) -> float:
 
 
 def is_converged(worst: Diagnostics) -> bool:
-    """Whether all limits are kept but those on the answer, which `disagreements` asks for."""
+    """Whether all limits are kept but those on the answer, which `agreement` asks for."""
     return times_more_draws(worst) <= 1.0
-
-
-def disagreements(agreement: ChainAgreement | None) -> list[str]:
-    """What the chains do not agree on, in words."""
-    if agreement is None or agreement.gives_same_clusters:
-        return []
-    return [f"{agreement} (above {DIFFERENCE_ABOVE})"]
-
-
-def warn_if_bad(
-    found: Diagnostics,
-    agreement: ChainAgreement | None = None,
-    *,
-    stacklevel: int = 2,
-    increase: tuple[str, ...] = ("n_warmup", "n_samples"),
-) -> None:
-    """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
-    findings = [*_scalars_out_of_bounds(found), *disagreements(agreement)]
-    sd = found["split_frequency_sd"]
-    if sd > SPLIT_SD_ABOVE:
-        findings.append(
-            f"clade frequencies differ between chains by {beside_limit(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
-        )
-    if findings:
-        advice = f"increase {' and '.join(increase)}, or continue this run with start=posterior"
-        message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
-        warnings.warn(ConvergenceWarning(message, tuple(findings), increase), stacklevel=stacklevel + 1)
-
-
-def _scalars_out_of_bounds(found: Diagnostics) -> list[str]:
-    scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
-    judged = {name: value for name, value in scalars.items() if not is_covariance(name)}
-    r_hats = [(value["r_hat"], name) for name, value in judged.items() if value["r_hat"] > R_HAT_ABOVE]
-    sizes = [(value["ess"], name) for name, value in judged.items() if value["ess"] < ESS_BELOW]
-    slow = [value["ess"] for name, value in scalars.items() if is_covariance(name) and value["ess"] < ENTRY_ESS_BELOW]
-    findings = []
-    if r_hats:
-        r_hat, name = max(r_hats)
-        findings.append(f"R-hat of {in_words(name)} is {beside_limit(r_hat, R_HAT_ABOVE, 2)} (above {R_HAT_ABOVE})")
-    if all(math.isnan(value["r_hat"]) for value in scalars.values()):
-        findings.append("R-hat cannot be computed, of too few draws or of draws that never change")
-    if sizes:
-        size, name = min(sizes)
-        findings.append(
-            f"effective sample size of {in_words(name)} is {beside_limit(size, ESS_BELOW, 0)} (below {ESS_BELOW})"
-        )
-    if slow:
-        size = beside_limit(min(slow), ENTRY_ESS_BELOW, 0)
-        findings.append(f"an entry of the covariance has {size} effective draws (below {ENTRY_ESS_BELOW})")
-    return findings

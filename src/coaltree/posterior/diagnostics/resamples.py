@@ -9,21 +9,19 @@ sums over clades. A warm-up that was too short shows as a `drift` of the log joi
 """
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._runtime.validation import as_number
-from ...errors import ConvergenceWarning
 from .ess import by_chain
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
 MIN_SUPPORT = 0.1  # of the clades whose errors are averaged
-ERROR_ABOVE, ERROR_BAD = 0.1, 0.2  # standard errors of supports
-DRIFT_ABOVE, DRIFT_BAD = 0.75, 1.5  # in standard deviations of one chain's
+ERROR_ABOVE = 0.1  # standard errors of supports
+DRIFT_ABOVE = 0.75  # in standard deviations of one chain's
 MEANING = "supports count how often a group is found when columns are drawn anew"
 
 
@@ -41,26 +39,9 @@ def figures(post: "Posterior") -> dict[str, Any]:
     return {"n_resamples": n_resamples, "support_error": error, "topology_ess": post.topology_ess, "drift": drift}
 
 
-def drift_limits(n_resamples: int) -> tuple[float, float]:
-    """Above these a drift is doubtful, and bad: four standard errors at least."""
-    chance = 4.0 / math.sqrt(n_resamples)
-    return max(DRIFT_ABOVE, chance), max(DRIFT_BAD, 2.0 * chance)
-
-
-def warn_if_bad(found: dict[str, Any], stacklevel: int = 2) -> None:
-    """Warn of what is out of bounds."""
-    findings, increase, limit = [], [], drift_limits(found["n_resamples"])[0]
-    if found["support_error"] > ERROR_ABOVE:
-        findings.append(f"supports have a standard error of {found['support_error']:.2f} (above {ERROR_ABOVE})")
-        increase.append("n_resamples")
-    if abs(found["drift"]) > limit:
-        findings.append(
-            f"the log joint still drifts within chains, by {found['drift']:.2f} standard deviations (above {limit:.2g})"
-        )
-        increase.append("n_warmup")
-    if findings:
-        message = f"resamples are too few or too short: {'; '.join(findings)}. Increase {' and '.join(increase)}."
-        warnings.warn(ConvergenceWarning(message, tuple(findings), tuple(increase)), stacklevel=stacklevel + 1)
+def drift_limit(n_resamples: int) -> float:
+    """Above this a drift is doubtful: four standard errors at least."""
+    return max(DRIFT_ABOVE, 4.0 / math.sqrt(n_resamples))
 
 
 def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:

@@ -19,7 +19,7 @@ from coaltree.cli import commands, main
 from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, FitCommand, compare_annotation
 from coaltree.cli.outputs import FILES
 from coaltree.posterior.clusters.answer import answer_for
-from coaltree.posterior.diagnostics.stop_reason import in_a_line
+from coaltree.posterior.diagnostics.convergence_summary import ending
 from coaltree.posterior.leaf_annotations import read_annotations
 from tests.posteriors import lone_leaf_posterior
 
@@ -181,10 +181,10 @@ def test_fit_prints_why_it_stopped(data, tmp_path, capsys, monkeypatch):
     out, err = capsys.readouterr()
     post = ct.load(tmp_path / "out" / "posterior.npz")
     assert post.info["stopping"]["reason"] == "max_iterations"
-    said = in_a_line(post.info["stopping"], post.info["n_warmup"])
+    said = ending(post.info)
     assert f"sampling: {said}\n" in out
     assert "Increase --warmup and --samples." in err
-    assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert said[1:] in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert main(["info", str(tmp_path / "out")]) == 0
     assert said in capsys.readouterr().out
 

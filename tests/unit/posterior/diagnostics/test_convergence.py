@@ -1,28 +1,13 @@
 """Convergence: figures, limits, and what the warning says."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
 
-from coaltree.errors import ConvergenceWarning
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior import Posterior
-from coaltree.posterior.diagnostics import agreement, convergence
-from coaltree.posterior.diagnostics.agreement import ChainAgreement
-
-
-def test_warning_says_what_would_help():
-    bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}, "split_frequency_sd": 0.0}
-    with pytest.warns(ConvergenceWarning, match=r"n_warmup and n_samples.*start=posterior\.$") as caught:
-        convergence.warn_if_bad(bad)
-    assert caught[0].message.findings == (
-        "R-hat of log joint is 1.30 (above 1.05)",
-        "effective sample size of log joint is 7 (below 50)",
-    )
-    with pytest.warns(ConvergenceWarning, match=r"increase max_seconds, or continue this run with start=posterior\.$"):
-        convergence.warn_if_bad(bad, increase=("max_seconds",))
+from coaltree.posterior.diagnostics import convergence
 
 
 def test_figures_see_a_chain_apart():
@@ -39,12 +24,8 @@ def test_figures_see_a_chain_apart():
     assert found["log_joint"]["r_hat"] < 1.02
     assert found["log_joint"]["ess"] > 250
     assert found["split_frequency_sd"] == 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        convergence.warn_if_bad(found)
     apart = Posterior(children, times, log_joint=rng.normal(size=T) + 2.0 * chain, chain=chain)
-    with pytest.warns(ConvergenceWarning, match=r"R-hat of log joint is 1\.\d"):
-        convergence.warn_if_bad(convergence.figures(apart))
+    assert convergence.figures(apart)["log_joint"]["r_hat"] > 1.1
     constant = Posterior(children, np.repeat(tree.times[None], T, 0), log_joint=np.zeros(T), chain=chain)
     assert np.isnan(convergence.figures(constant)["root_time"]["r_hat"])
 
@@ -61,15 +42,6 @@ def test_limits_say_how_many_more_draws_are_needed():
     assert convergence.times_more_draws(MET | {"split_frequency_sd": 0.1}) == pytest.approx(4.0)
     assert convergence.is_converged(dict.fromkeys(MET, math.nan))  # of what never changes
     assert not convergence.is_converged(MET | {"r_hat": math.inf})  # chains that never move
-
-
-def test_limits_are_in_order():
-    """What is bad is warned of."""
-    assert 1.0 < convergence.R_HAT_ABOVE < convergence.R_HAT_BAD
-    assert convergence.ESS_BELOW > convergence.ESS_BAD and convergence.SPLIT_SD_ABOVE < convergence.SPLIT_SD_BAD
-    assert convergence.ESS_BELOW > convergence.ENTRY_ESS_BELOW > convergence.ENTRY_ESS_BAD
-    assert convergence.TOPOLOGY_ESS_BELOW > convergence.TOPOLOGY_ESS_BAD
-    assert agreement.DIFFERENCE_ABOVE < agreement.DIFFERENCE_BAD
 
 
 def draws(n_draws, rho=0.0, seed=0):
@@ -100,14 +72,3 @@ def test_entries_of_a_covariance_hold_nobody_up_unless_they_are_very_slow():
     assert very_slow["entry_ess"] < convergence.ENTRY_ESS_BELOW
     assert not convergence.is_converged(very_slow | {"topology_ess": math.nan})
     assert not convergence.is_converged(seen(0.91, "amplitude") | {"topology_ess": math.nan})
-
-
-def test_warning_says_that_chains_give_different_answers():
-    fine = {"log_joint": {"r_hat": 1.0, "ess": 400.0}, "split_frequency_sd": 0.0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        convergence.warn_if_bad(fine, ChainAgreement(3, 0.1))
-    with pytest.warns(ConvergenceWarning) as caught:
-        convergence.warn_if_bad(fine, ChainAgreement(3, 0.3))
-    findings = ("stabilities of 3 clusters differ by 0.30 between chains (above 0.1)",)
-    assert caught[0].message.findings == findings

@@ -2,15 +2,13 @@
 
 import math
 import re
-import warnings
 
 import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.errors import ConvergenceWarning
 from coaltree.posterior.diagnostics import resamples
-from coaltree.posterior.diagnostics.convergence_verdict import judge
+from coaltree.posterior.diagnostics.convergence_summary import summarize
 from tests.fits import data, quick_fit
 from tests.posteriors import random_posterior
 from tests.refusals import assert_refused
@@ -56,28 +54,14 @@ def post():
     return quick_fit(data(10, 6), "spherical", sampler="regraft", resample="columns", n_resamples=6)
 
 
-def test_figures_are_in_info_and_in_the_verdict_without_r_hat(post):
+def test_figures_are_in_info_and_in_the_summary_without_r_hat(post):
     found = resamples.figures(post)
     assert found == post.info["convergence"]
     assert found["n_resamples"] == 6
     assert 0.0 < found["support_error"] < 0.5 / math.sqrt(6)
-    verdict = judge(post)
-    assert {finding.key for finding in verdict.findings} == {"support_error", "drift", "topology_ess"}
-    assert verdict.grade != "good" or resamples.MEANING in verdict.text
-
-
-def test_warnings_name_what_to_increase():
-    good = {"n_resamples": 24, "support_error": 0.05, "drift": -0.3}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        resamples.warn_if_bad(good)
-    with pytest.warns(ConvergenceWarning, match=r"0\.21 \(above 0\.1\)\. Increase n_resamples\."):
-        resamples.warn_if_bad(good | {"support_error": 0.21})
-    with pytest.warns(ConvergenceWarning, match=r"Increase n_warmup\."):
-        resamples.warn_if_bad(good | {"drift": -2.0})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        resamples.warn_if_bad(good | {"n_resamples": 4, "drift": 1.9})  # of four chains that may be chance
+    summary = summarize(post)
+    assert {figure.key for figure in summary.figures} == {"support_error", "drift"}
+    assert resamples.MEANING in summary.text
 
 
 def test_questions_that_would_mix_likelihoods_are_refused(post):

@@ -1,0 +1,130 @@
+"""Convergence in sentences: figures beside limits, what is warned of, and how a run ended."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.errors import ConvergenceWarning
+from coaltree.posterior.diagnostics.agreement import ChainAgreement
+from coaltree.posterior.diagnostics.convergence_summary import (
+    Figure,
+    chain_figures,
+    ending,
+    resampled_figures,
+    summarize,
+    warn_if_poor,
+)
+from tests.browser.posteriors import chain_posterior
+
+FINE = {"log_joint": {"r_hat": 1.0, "ess": 400.0}, "split_frequency_sd": 0.0}
+LENGTH = ("n_warmup", "n_samples")
+
+
+def settled(**changes):
+    rng = np.random.default_rng(0)
+    post = chain_posterior(12, 4, 800, amplitude=rng.gamma(30, 0.1, 800))
+    options = {"theta": dict(post.theta), "chain": post.chain, "log_joint": post.log_joint} | changes
+    return ct.Posterior(post.children, post.times, **options)
+
+
+def figures_of(summary):
+    return {figure.key: figure for figure in summary.figures}
+
+
+@pytest.mark.parametrize(
+    ("figure", "grade", "sentence"),
+    [
+        (Figure("r_hat", 1.3, "log joint"), "poor", "R-hat of log joint is 1.30 (at most 1.05)"),
+        (Figure("r_hat", 1.0501), "poor", "R-hat is 1.0501 (at most 1.05)"),
+        (Figure("ess", 50.0, "amplitude"), "good", "effective sample size of amplitude is 50 (at least 50)"),
+        (Figure("topology_ess", math.nan), "unknown", "effective sample size of topologies is unknown, of one chain"),
+        (Figure("drift", 0.9, own_limit=1.0), "good", "is 0.90 (at most 1)"),
+    ],
+)
+def test_figure_is_a_sentence(figure, grade, sentence):
+    assert figure.grade == grade
+    assert sentence in str(figure)
+
+
+def test_summary_of_a_converged_run_is_good():
+    summary = summarize(settled())
+    assert {figure.grade for figure in summary.figures} == {"good"}
+    assert (summary.grade, summary.heading) == ("good", "No sign of poor convergence")
+    assert set(summary.scalars) >= {"log_joint", "amplitude"}
+
+
+def test_summary_sees_chains_that_disagree():
+    chain = np.arange(800) % 2
+    amplitude = np.random.default_rng(0).normal(size=800) + 10 * chain
+    summary = summarize(settled(theta={"amplitude": amplitude}, chain=chain))
+    figures = figures_of(summary)
+    assert (figures["r_hat"].grade, figures["r_hat"].of) == ("poor", "amplitude")
+    assert figures["ess"].grade == "poor"
+    assert summary.heading == "The run may be too short"
+
+
+def test_summary_sees_trees_that_differ_by_chain():
+    left, right = [[0, 1], [2, 3], [4, 5]], [[0, 2], [1, 3], [4, 5]]
+    post = ct.Posterior(
+        np.array([left] * 100 + [right] * 100),
+        np.tile([1.0, 2.0, 3.0], (200, 1)),
+        chain=np.repeat([0, 1], 100),
+        log_joint=np.random.default_rng(0).normal(size=200),
+    )
+    assert figures_of(summarize(post))["split_frequency_sd"].grade == "poor"
+    one_chain = summarize(settled(chain=np.zeros(800, int)))
+    assert figures_of(one_chain)["split_frequency_sd"].grade == "unknown"
+
+
+def test_summary_of_particles_one_tree_and_trees_of_unknown_origin():
+    post = settled()
+    particles = ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 40, 800))
+    (figure,) = summarize(particles).figures
+    assert figure.value == pytest.approx(particles.ess) and figure.grade == "poor"
+    for unknown in (post[:1], ct.Posterior(post.children, post.times)):
+        assert summarize(unknown).grade == "unknown"
+
+
+def test_warning_says_what_is_poor_and_what_would_help():
+    bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}, "split_frequency_sd": 0.0}
+    with pytest.warns(ConvergenceWarning, match=r"n_warmup and n_samples.*start=posterior\.$") as caught:
+        warn_if_poor(chain_figures(bad), LENGTH)
+    assert caught[0].message.findings == (
+        "R-hat of log joint is 1.30 (at most 1.05)",
+        "effective sample size of log joint is 7 (at least 50)",
+    )
+    with pytest.warns(ConvergenceWarning) as caught:
+        warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.3)), LENGTH)
+    assert caught[0].message.findings == (
+        "difference in the stability of clusters between chains is 0.30 (at most 0.1)",
+    )
+    with pytest.warns(ConvergenceWarning, match="R-hat is unknown"):
+        warn_if_poor(chain_figures(FINE | {"log_joint": {"r_hat": math.nan, "ess": math.nan}}), LENGTH)
+
+
+def test_nothing_is_warned_of_within_the_limits():
+    found = {"n_resamples": 24, "support_error": 0.05, "drift": -0.3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.1)), LENGTH)
+        warn_if_poor(resampled_figures(found), LENGTH)
+        warn_if_poor(resampled_figures(found | {"n_resamples": 4, "drift": 1.9}), LENGTH)  # may be chance
+    for change in ({"support_error": 0.21}, {"drift": -2.0}):
+        with pytest.warns(ConvergenceWarning):
+            warn_if_poor(resampled_figures(found | change), LENGTH)
+
+
+def test_ending_says_why_and_when():
+    done = {"reason": "converged", "iterations": 1420, "thin": 1}
+    expected = "converged after 1,420 iterations per chain, 30 of them warm-up"
+    assert ending({"stopping": done, "n_warmup": 30}) == expected
+    clock = done | {"reason": "max_seconds", "thin": 4}
+    assert ending({"stopping": clock}) == "stopped at max_seconds after 1,420 iterations per chain, thinned by 4"
+
+
+@pytest.mark.parametrize("other", [None, "auto", {}, {"reason": 3}, {"reason": "converged", "iterations": "x"}])
+def test_ending_of_anything_else_is_empty(other):
+    assert ending({"stopping": other}) == ""
