@@ -115,7 +115,7 @@ def _mean_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> np.ndarray:
         sums[:, is_close] += w * drawn[merge[is_close]] ** np.arange(2)[:, None]
     is_known = sums[0] > 0.0
     mean = sums[1] / np.where(is_known, sums[0], 1.0)
-    return np.where(is_known, mean, np.interp(tree.times, tree.times[is_known], mean[is_known]))
+    return np.asarray(np.where(is_known, mean, np.interp(tree.times, tree.times[is_known], mean[is_known])))
 
 
 @jit
