@@ -74,6 +74,9 @@ def _read_text(path: Path, header: bool | None, decimal: str) -> RawTable:
     if first is None:
         raise TableError("the file is empty; expected rows and columns.")
     mark = "\t" if path.suffix.lower() in (".tsv", ".tab") else find_separator(lines, decimal)
+    rest = lines[first + 1 :]
+    if mark not in lines[first] and any(len(row) > 2 for row in _split(rest[:1], find_separator(rest, decimal))):
+        raise TableError(f"line {first + 1} is no part of the table but a title, as it seems; remove it.")
     top, *below = _split(lines, mark)
     width = len(top) + lacks_first_heading(top, below)
     frame = pandas.read_csv(
@@ -102,7 +105,7 @@ def find_separator(lines: Sequence[str], decimal: str) -> str:
     for mark in _SEPARATORS:
         if mark == decimal or (mark == " " and best[0]):
             continue
-        header, *rows = _split(lines, mark)
+        header, *rows = _split(lines, mark) or [[]]
         widths = [len(row) for row in rows or [header]]
         if len(set(widths)) == 1 < widths[0]:
             fit = 3 if len(header) == widths[0] else 2 * lacks_first_heading(header, rows)

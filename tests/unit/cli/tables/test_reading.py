@@ -53,6 +53,7 @@ def test_read_file_follows_options_rather_than_the_rule(table, refused):
         ('name,b\na,1\n"b,3\nc,5\n"d,7\n', {}, "line 3: a cell has a line break, as where a quote is not closed"),
         ("a,a\n1,2\n", {}, "2 columns are called 'a'"),
         ("a,b\n", {}, "a header but no rows"),
+        ("Table 3: trees\nname,a,b\np,1,2\nq,3,4\n", {}, "line 1 is no part of the table but a title"),
         ("\n\n", {}, "is empty"),
         ("", {}, "is empty"),
         (b"a,b\n1,2\n\xff,3\n", {}, "not UTF-8 text"),
