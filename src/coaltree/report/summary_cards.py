@@ -6,9 +6,9 @@ import numpy as np
 
 from .._runtime.formatting import count
 from .._runtime.validation import check_count
-from ..posterior.clusters.answer import LEVEL, ClusterAnswer
+from ..posterior.clusters.answer import ClusterAnswer
 from ..posterior.clusters.n_clusters import ClusterSuggestion
-from ..posterior.clusters.stability import lower_end, similarity
+from ..posterior.clusters.stability import similarity
 from ..posterior.diagnostics.model_checks import ModelCheck
 from ..posterior.posterior import Posterior
 from .text import percent
@@ -47,8 +47,7 @@ def cluster_cards(posterior: Posterior, opening: OpeningNumber, answer: ClusterA
         number_card = Card(opening.heading, opening.reason)
     else:
         opened = count(opening.n_clusters, "cluster")
-        opened_with = "" if opening.reason.startswith(f"{opened}: ") else f"{opened}. "
-        number_card = Card(count(answer.n_clusters, "cluster"), f"The page opened with {opened_with}{opening.reason}")
+        number_card = Card(count(answer.n_clusters, "cluster"), f"The page opened with {opened}.")
     return number_card, _stability_card(posterior, answer)
 
 
@@ -59,19 +58,13 @@ def _stability_card(posterior: Posterior, answer: ClusterAnswer) -> Card:
     if k == 1:
         return Card("All leaves in one cluster", "Move the slider to see more clusters, and how stable they are.")
     n_stable = found.words.count("stable")
-    if n_stable == k:
-        heading = "Both clusters are stable" if k == 2 else f"All {k} clusters are stable"
-    else:
-        heading = f"{n_stable or 'None'} of {k} clusters {'is' if n_stable == 1 else 'are'} stable"
+    heading = f"{n_stable} of {k} clusters stable"
     least = int(np.argmin(found.jaccard))
-    low, high = found.interval[least]
     n_uncertain = int(np.count_nonzero(answer.probability < MIN_CERTAIN))
     text = (
-        f"Least stable: cluster {least + 1}, {count(int(found.sizes[least]), 'leaf', 'leaves')}, "
-        f"{found.words[least]}: similarity {similarity(found.jaccard[least])} ({percent(LEVEL)}: {lower_end(low)} to "
-        f"{high:.2f}) with the closest clades of the sampled trees. {n_uncertain:,} of {posterior.n:,} leaves "
-        f"{'has' if n_uncertain == 1 else 'have'} a probability below {percent(MIN_CERTAIN)} of being in "
-        f"{'its' if n_uncertain == 1 else 'their'} cluster."
+        f"Least stable: cluster {least + 1} ({count(int(found.sizes[least]), 'leaf', 'leaves')}), stability "
+        f"{similarity(found.jaccard[least])}. Leaves with a probability below {percent(MIN_CERTAIN)} of being in their "
+        f"cluster: {n_uncertain:,} of {posterior.n:,}."
     )
     return Card(heading, text, "good" if n_stable == k else "poor" if "dissolved" in found.words else "fair")
 
