@@ -28,12 +28,6 @@ class Layout(NamedTuple):
         """The leaves under a node."""
         return self.order[self.start[node] : self.start[node] + self.size[node]]
 
-    def shared(self, groups: np.ndarray) -> np.ndarray:
-        """(2n-1, G) how many leaves of each group, rows of (G, n) bool, are under each node."""
-        counted = np.zeros((len(self.order) + 1, len(groups)), np.int64)
-        np.cumsum(groups.T[self.order], axis=0, out=counted[1:])
-        return np.asarray(counted[self.start + self.size] - counted[self.start])
-
 
 def layout(children: np.ndarray) -> Layout:
     """Place the leaves side by side, O(n)."""

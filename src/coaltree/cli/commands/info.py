@@ -24,10 +24,16 @@ MAX_PARAMETERS = 20  # entries of a parameter that are shown one by one
     "--group",
     multiple=True,
     metavar="NAME,NAME",
-    help="Show instead how well a group of rows is supported, and which rows join or leave it (may be repeated).",
+    help="Show instead how well a group of rows is supported, and which rows wander in or out (may be repeated).",
 )
 def info(posterior: Path, group: tuple[str, ...]) -> None:
-    """Show what a posterior contains, and whether it has converged.
+    """Show what a posterior contains, its clusters, and whether it has converged.
+
+    Each cluster is looked for in every sampled tree, by the closest clade: the one with the largest Jaccard similarity
+    (rows in both, divided by rows in either). Its stability is the mean similarity. The probability that a row is in it
+    is the share of trees whose closest clade has the row; what is missing to 100 % is in none of the clusters. The
+    suggested number is the largest one whose clusters all have a stability of at least 0.75. The support of a group is
+    found in the same way.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Names with commas in a --group are put into
     double quotes.

@@ -1,8 +1,8 @@
 """Which columns make a group: how far a cluster lies from its sister clade, and from all other rows, column by column.
 
 The sister S of a group A is the other side of the merge above it in the mean tree. In draw t let A_t and S_t be the
-clades closest to them (fewest leaves to move, as in `transfer_support`), and z_ij the values of the leaves without
-their noise, drawn given that tree, its noise and its draw of missing entries. With s_j the standard deviation of column
+clades closest to them (`closest_clades`), and z_ij the values of the leaves without their noise, drawn given that tree,
+its noise and its draw of missing entries. With s_j the standard deviation of column
 j within A and S,
 
     d_j = mean_t (z̄_j(A_t) - z̄_j(S_t)) / s_j ,      and likewise beside all leaves outside A_t ,
@@ -27,11 +27,12 @@ from ...model.data.replicates import leaf_means
 from ...model.process.diffusion import simulate_data
 from ...model.process.leaf_messages import expected_leaves
 from ...numerics.weighted import pick_trees, weighted_quantile
-from ...tree.merges import Layout, layout, parents
+from ...tree.merges import layout, parents
 from ..io.pandas_output import in_order_of
 from ..predictive.row_densities import covariance_of, leaf_messages
 from ..trees.group_support import read_group
-from . import stability
+from .closest_clades import closest_clades
+from .stability import read_labels
 
 if TYPE_CHECKING:
     import pandas
@@ -79,9 +80,9 @@ class Explanation(NamedTuple):
         return ", ".join(f"{self.columns[j]} {difference(self, group, j)}" for j in shown[:most])
 
 
-def difference(found: Explanation, group: int, column: int, against: int = 0) -> str:
+def difference(explained: Explanation, group: int, column: int, against: int = 0) -> str:
     """A difference and its interval as text: "+2.1 (1.9 to 2.4)"."""
-    effect, low, high = (part[against, group, column] for part in (found.effect, found.low, found.high))
+    effect, low, high = (part[against, group, column] for part in (explained.effect, explained.low, explained.high))
     return f"{effect:+.1f} ({low:.1f} to {high:.1f})"
 
 
@@ -99,9 +100,8 @@ def explain(posterior: "Posterior", groups: ArrayLike | Iterable[Any], level: fl
     check_level("level", level)
     given = np.asarray(in_order_of(groups, posterior))
     if given.shape == (posterior.n,) and given.dtype != bool:
-        reference = stability.read_labels(given, posterior)
-        members = reference.numbers == np.arange(len(reference.clusters))[:, None]
-        return explain_groups(posterior, members, tuple(reference.clusters.tolist()), level)
+        clusters, numbers = read_labels(given, posterior)
+        return explain_groups(posterior, _members(numbers), tuple(clusters.tolist()), level)
     return explain_groups(posterior, read_group(posterior, cast("Iterable[Any]", groups))[None], (0,), level)
 
 
@@ -110,22 +110,26 @@ def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray])
 
     None for a single cluster, and for all of a posterior without values to explain clusters by.
     """
-    masks = {
-        i: labels == np.arange(labels.max() + 1)[:, None] for i, labels in enumerate(partitions) if labels.max() > 0
-    }
-    found: list[Explanation | None] = [None] * len(partitions)
-    if not masks:
-        return found
+    explained: list[Explanation | None] = [None] * len(partitions)
+    masks = {i: _members(labels) for i, labels in enumerate(partitions) if labels.max() > 0}
     try:
-        whole, first = explain_groups(posterior, np.concatenate([*masks.values()]), (), LEVEL), 0
+        posterior.require_model("explain")
     except InputError:
-        return found
+        return explained
+    if not masks:
+        return explained
+    whole, first = explain_groups(posterior, np.concatenate([*masks.values()]), (), LEVEL), 0
     for i, mask in masks.items():
         part = slice(first, first + len(mask))
         first += len(mask)
         values = (each[:, part] for each in (whole.effect, whole.low, whole.high))
-        found[i] = Explanation(tuple(range(len(mask))), whole.columns, mask, whole.sisters[part], *values)
-    return found
+        explained[i] = Explanation(tuple(range(len(mask))), whole.columns, mask, whole.sisters[part], *values)
+    return explained
+
+
+def _members(numbers: np.ndarray) -> np.ndarray:
+    """(k, n) of bool: the leaves of each of the clusters 0 … k-1."""
+    return np.asarray(numbers == np.arange(numbers.max() + 1)[:, None])
 
 
 def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any, ...], level: float) -> Explanation:
@@ -153,12 +157,10 @@ def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any
 def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     """(n,) of bool: the leaves on the other side of the merge above a group of a tree, without the group's own.
 
-    A group that is no clade is looked for by its closest clade. What hangs above it and is mostly of the group, as side
-    branches of a cluster are, belongs to it. All others are the sister where there is no merge above.
+    A group that is no clade is looked for by its closest clade. What hangs above it and is mostly of the group belongs
+    to it. All others are the sister where there is no merge above.
     """
-    place = layout(children)
-    above = parents(children)
-    node = int(_closest(place, group[None])[0])
+    place, above, node = layout(children), parents(children), _closest(children, group)
     while above[node] >= 0:
         pair = children[above[node] - len(group)]
         beside = place.leaves(int(pair[0] if pair[1] == node else pair[1]))
@@ -171,12 +173,9 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     return ~group
 
 
-def _closest(place: Layout, groups: np.ndarray) -> np.ndarray:
-    """(G,) nodes with fewest leaves to move to make them the groups (G, n); of equal ones, with most leaves of them."""
-    shared = place.shared(groups)
-    moved = place.size[:, None] - 2 * shared
-    nearest: np.ndarray = np.argmin(moved * (groups.shape[1] + 1) - shared, axis=0)
-    return nearest
+def _closest(children: np.ndarray, group: np.ndarray) -> int:
+    """The node that is the closest clade of a tree to a group (n,) of bool."""
+    return int(closest_clades(children[None], np.where(group, 0, -1)).nodes[0, 0])
 
 
 def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.ndarray:
@@ -191,8 +190,8 @@ def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.n
         mean = np.nansum(part, axis=0) / np.maximum(seen, 1)
         squares += np.nansum(np.square(part - mean), axis=0)
         df += np.maximum(seen - 1, 0)
-    found: np.ndarray = np.sqrt(squares / df)
-    return np.where(found > 0.0, found, 1.0)
+    unit = np.sqrt(squares / df)
+    return np.where(unit > 0.0, unit, 1.0)
 
 
 def _differences(
@@ -201,8 +200,8 @@ def _differences(
     """(2, G, k) differences of each draw, in the units of the columns: to the sister clade, and to all other leaves."""
     rng = np.random.default_rng(_SEED)
     for t in draws.tolist():
-        place, values = layout(np.array(posterior.children[t])), _leaf_values(posterior, t, rng)
-        own, beside = _closest_clades(place, members), _closest_clades(place, sisters)
+        values = _leaf_values(posterior, t, rng)
+        own, beside = (_closest_leaves(posterior.children[t], groups) for groups in (members, sisters))
         is_inner, is_outer = ((a <= b).all(axis=1, keepdims=True) for a, b in ((own, beside), (beside, own)))
         own, beside = own & ~(beside & is_outer & ~is_inner), beside & ~(own & is_inner)
         lost = ~own.any(axis=1) | own.all(axis=1) | ~beside.any(axis=1)  # not there at all: as in the mean tree
@@ -211,10 +210,10 @@ def _differences(
         yield mean - np.array(others)
 
 
-def _closest_clades(place: Layout, groups: np.ndarray) -> np.ndarray:
-    """(G, n) of bool: the leaves under the nodes that are closest to the groups (G, n)."""
-    nodes, at = _closest(place, groups), place.start[: groups.shape[1]]
-    low = place.start[nodes, None]
+def _closest_leaves(children: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """(G, n) of bool: the leaves of the closest clade of a tree to each of the groups (G, n)."""
+    place, nodes = layout(children), np.array([_closest(children, group) for group in groups])
+    low, at = place.start[nodes, None], place.start[: groups.shape[1]]
     return np.asarray((low <= at) & (at < low + place.size[nodes, None]))
 
 

@@ -145,7 +145,7 @@ def _reason(suggested: ClusterSuggestion, end: str) -> str:
         beyond = (end or "more were not tried") if is_last else f"{k + 1} would not be ({least(k + 1)})"
         text = f"{each} found in the sampled trees (least similarity {least(k)}); {beyond}"
     if suggested.low < suggested.high:
-        others = [number for number in (suggested.low, suggested.high) if number != k]
-        said = " and ".join(f"{number} ({least(number)})" if number > 1 else "1" for number in others)
-        return f"{suggested.numbers}. {k}: {text}. With other draws it might be {said}."
+        others = [f"{number} ({least(number)})" if number > 1 else "1" for number in (suggested.low, suggested.high)]
+        maybe = " or ".join(other for other in others if other.split()[0] != str(k))
+        return f"{suggested.numbers}. {k}: {text}. With other draws it might be {maybe}."
     return f"{suggested.numbers}: {text}."

@@ -107,7 +107,7 @@ def test_a_column_that_is_constant_within_clusters_has_a_finite_difference():
     assert one_tree(X[:, :3]).explain(number)["sister"].abs().max() < 100.0
 
 
-def test_sister_is_the_other_side_of_the_merge_above_without_side_branches():
+def test_sister_is_the_other_side_of_the_merge_above():
     children = np.array([[0, 1], [7, 2], [3, 4], [5, 6], [9, 10], [8, 11]])  # ((0, 1), 2), ((3, 4), (5, 6))
 
     def sister(*leaves):
