@@ -189,17 +189,17 @@ def _read_arrays(path: Path, wanted: str | None) -> RawTable:
     """The array of an .npy, or one of an .npz: the one asked for, the one called X, or the only one."""
     loaded = np.load(path, allow_pickle=False)
     if path.suffix.lower() == ".npy":
-        wanted, arrays = "X", {"X": loaded}
+        name, arrays = "X", {"X": loaded}
     else:
         with loaded:
             if "header.json" in loaded:
                 raise TableError("this is a posterior or a checkpoint of coaltree, not a table of data.")
             tables = [name for name in loaded if name not in ("labels", "columns")]
-            wanted = wanted or ("X" if "X" in tables else tables[0] if len(tables) == 1 else None)
-            if wanted not in tables:
+            name = wanted or ("X" if "X" in tables or len(tables) != 1 else tables[0])
+            if name not in tables:
                 raise TableError(f"the file contains the arrays {some(tables)}; choose one with --array.")
-            arrays = {name: loaded[name] for name in (wanted, "labels", "columns") if name in loaded}
-    X, labels, columns = arrays[wanted], arrays.get("labels"), arrays.get("columns")
+            arrays = {part: loaded[part] for part in (name, "labels", "columns") if part in loaded}
+    X, labels, columns = arrays[name], arrays.get("labels"), arrays.get("columns")
     if X.ndim != 2 or X.dtype.kind not in "biuf" or X.size == 0:
         raise TableError(f"expected a table of numbers, not an array of shape {X.shape} and type {X.dtype}.")
     n, d = X.shape
@@ -207,4 +207,4 @@ def _read_arrays(path: Path, wanted: str | None) -> RawTable:
         raise TableError(f"the array has {n} rows and {d} columns, but labels or columns are of another length.")
     names = None if labels is None else labels.astype(str).tolist()
     frame = pandas.DataFrame(X, range(1, n + 1), (np.arange(d) if columns is None else columns).astype(str))
-    return RawTable(frame, names, read_as="" if wanted == "X" else f"array {wanted!r}")
+    return RawTable(frame, names, read_as="" if name == "X" else f"array {name!r}")

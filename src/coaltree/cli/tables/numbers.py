@@ -6,7 +6,8 @@ with thousands or, in other countries, with three decimals: a column in which ev
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -73,13 +74,17 @@ def _ways(observed: set[str], decimal: str) -> Iterator[tuple[str, Parse]]:
     yield "", lambda cell: number(cell, decimal)
     for words in YES_NO:
         yes, no = words
-        yield f"{yes} as 1, {no} as 0", lambda cell, words=words: words.get(cell.lower())
+        yield f"{yes} as 1, {no} as 0", partial(_word, words=words)
     yield "per cent", lambda cell: number(cell[:-1].rstrip(), decimal) if cell.endswith("%") else None
     for mark in "$€£¥₹":
-        yield f"amounts in {mark}", lambda cell, mark=mark: _amount(cell, mark, decimal)
+        yield f"amounts in {mark}", partial(_amount, mark=mark, decimal=decimal)
     if not all(map(_AMBIGUOUS.fullmatch, observed)):
         yield "thousands set apart", lambda cell: _grouped(cell, decimal)
     yield "dates as days since 1970-01-01", _days
+
+
+def _word(cell: str, words: Mapping[str, float]) -> float | None:
+    return words.get(cell.lower())
 
 
 def _grouped(cell: str, decimal: str) -> float | None:

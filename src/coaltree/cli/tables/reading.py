@@ -161,8 +161,8 @@ def _roles(raw: RawTable, heading: str, options: TableOptions) -> tuple[str | No
     if count > 1:
         raise TableError(f"{count} columns are called {name!r}; column names must be unique.")
     single = {"--names": options.names, "--groups": options.groups, "--errors": options.errors}
-    aside = {option: (name,) for option, name in single.items() if name is not None}
-    aside |= {"--label": options.label, "--drop": options.drop}
+    aside = {"--label": options.label, "--drop": options.drop}
+    aside |= {option: (name,) for option, name in single.items() if name is not None}
     for option, names in (*aside.items(), (options.columns_from, options.columns)):
         for name in names:
             if name not in frame:
