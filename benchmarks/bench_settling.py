@@ -1,8 +1,8 @@
 """How soon chains settle, and how well they mix, in ways of local updates and of iterations.
 
-Candidates are with and without the clade around a subtree's old place, and with and without paths to random leaves
-where those of near leaves miss it; covariance and noise are drawn after each sweep of an iteration, or only after the
-last. Two chains of 300 iterations from average linkage, one after the other.
+Candidates are with and without paths to random leaves where those of near leaves miss a subtree's old place; covariance
+and noise are drawn after each sweep of an iteration, or only after the last. Two chains of 300 iterations from average
+linkage, one after the other.
 `missed` is the share of updates whose old place was no candidate, so that the subtree stayed; the logarithm of the
 noise level is shown as means over iterations, of both chains. Effective draws are of the last 200 iterations, of the
 covariance those of its slowest entry. Seconds are of a core.
@@ -67,13 +67,6 @@ BRIEFLY = {
 class PathsOnly(ct.Regraft):
     """Candidates on the paths from near leaves alone."""
 
-    _rule = Rule(around=0.0, n_scattered=0)
-
-
-@dataclass(frozen=True)
-class PathsAndClades(ct.Regraft):
-    """And, as often, the clade around a subtree's old place."""
-
     _rule = Rule(n_scattered=0)
 
 
@@ -92,7 +85,6 @@ class SweepsFirst(ct.Regraft):
 
 CANDIDATES = {
     "paths from near leaves": PathsOnly(),
-    "and clades around": PathsAndClades(),
     "and random leaves": ct.Regraft(),
 }
 PARAMETERS = {"once an iteration": SweepsFirst(), "after each sweep": ct.Regraft()}

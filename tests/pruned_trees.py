@@ -8,7 +8,6 @@ from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
 from coaltree.samplers.regraft.branch_density import Target
 from coaltree.samplers.regraft.candidates import add_every_branch, empty_candidates
-from coaltree.samplers.regraft.lineage_counts import view_of
 from coaltree.samplers.regraft.working_tree import empty_working_tree, load, prune
 from tests.reference import regraft as reference
 
@@ -47,5 +46,5 @@ def make_case(seed, d, noise=0.0, n=None):
     prune(tree, node)
     time, var = tree.nodes["time"][node], tree.nodes["var"][node]
     add_every_branch(cand, tree, tree.mean[node], time)
-    target = Target(var - time, n - 1.0, 0.5 * d, view_of(tree.lineages))
+    target = Target(var - time, n - 1.0, 0.5 * d, tree.lineages)
     return Case(tree, cand, target, rest, parent, c, X.tolist(), noise)

@@ -22,26 +22,17 @@ class TrulyLocal(Regraft):
     candidates: str = "local"
     n_neighbors: int = 1
     global_share: float | None = 0.0
-    _rule = Rule(max_global=0.0, around=0.0, n_scattered=0)
-
-
-@dataclass(frozen=True)
-class Around(TrulyLocal):
-    """The same, with the clades around a subtree's place as candidates."""
-
-    _rule = Rule(max_global=0.0, around=1.0, min_around=2.0, max_around=5.0)
+    _rule = Rule(max_global=0.0, n_scattered=0)
 
 
 @dataclass(frozen=True)
 class Scattered(TrulyLocal):
     """Paths from one near leaf, or from two random ones of a small clade around a subtree's place."""
 
-    _rule = Rule(
-        max_global=0.0, around=0.0, random_leaf=0.0, n_scattered=2, min_scattered=2.0, max_scattered=12.0, traced=0.3
-    )
+    _rule = Rule(max_global=0.0, random_leaf=0.0, n_scattered=2, min_scattered=2.0, max_scattered=12.0, traced=0.3)
 
 
-LOCAL = {"local": TrulyLocal, "around": Around, "scattered": Scattered}
+LOCAL = {"local": TrulyLocal, "scattered": Scattered}
 RULES = {"all": Regraft("all", start="prior")} | {name: kind(start="prior") for name, kind in LOCAL.items()}
 
 

@@ -112,29 +112,6 @@ def branches(rest, n, c):
     return found
 
 
-def lineages_under(tree, node, time):
-    """Branches under a node, or the one above it, that are alive at a time."""
-    if time_of(tree, node) <= time:
-        return {node}
-    a, b, _ = tree[node]
-    return lineages_under(tree, a, time) | lineages_under(tree, b, time)
-
-
-def largest_clades(tree, time, most):
-    """The largest clades with at most so many lineages at a time, each as the set of its branches beyond that time."""
-
-    def branches(node):
-        below = tree[node][:2] if time_of(tree, node) > time else ()
-        return {node}.union(*map(branches, below))
-
-    def split(node):
-        if len(lineages_under(tree, node, time)) <= most:
-            return [branches(node)]
-        return [clade for child in tree[node][:2] for clade in split(child)]
-
-    return split(max(tree, key=lambda node: tree[node][2]))
-
-
 def probabilities_of_scattered(tree, places, top, drawn):
     """P(these leaves, in any order | place) for each place: the first from below it, the others from below `top`.
 

@@ -15,7 +15,7 @@ import coaltree as ct
 from coaltree.model.process.coalescent import log_prior, simulate_tree, standardized_gaps
 from coaltree.model.process.diffusion import log_likelihood
 from coaltree.model.process.whitened import Problem
-from coaltree.samplers.regraft.candidates import Care
+from coaltree.samplers.regraft.candidates import Quadrature
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.samplers.regraft.update import Rule
 
@@ -30,14 +30,7 @@ class TrulyLocal(Regraft):
     candidates: str = "local"
     n_neighbors: int = 3
     global_share: float | None = 0.0
-    _rule = Rule(max_global=0.0, random_leaf=0.5, around=0.0, n_scattered=0)
-
-
-@dataclass(frozen=True)
-class Around(TrulyLocal):
-    """The clades around a subtree's place, and of eight leaves rarely the whole tree."""
-
-    _rule = Rule(max_global=0.0, around=1.0, min_around=2.0, max_around=8.0)
+    _rule = Rule(max_global=0.0, random_leaf=0.5, n_scattered=0)
 
 
 @dataclass(frozen=True)
@@ -45,21 +38,21 @@ class Scattered(TrulyLocal):
     """Paths from near leaves, or, where these miss a subtree's place, to two leaves of a clade around it."""
 
     n_neighbors: int = 1
-    _rule = Rule(max_global=0.0, random_leaf=0.0, around=0.0, n_scattered=2, min_scattered=2.0, max_scattered=16.0)
+    _rule = Rule(max_global=0.0, random_leaf=0.0, n_scattered=2, min_scattered=2.0, max_scattered=16.0)
 
 
 @dataclass(frozen=True)
 class Uncorrected(Regraft):
     """A very coarse proposal, taken for the density itself."""
 
-    _rule = Rule(care=Care(coarse=300.0), traced=1.0, correct=False)
+    _rule = Rule(quadrature=Quadrature(spacing=300.0), traced=1.0, correct=False)
 
 
 @dataclass(frozen=True)
 class Coarse(Regraft):
     """The same proposal, corrected."""
 
-    _rule = Rule(care=Care(coarse=300.0), traced=1.0)
+    _rule = Rule(quadrature=Quadrature(spacing=300.0), traced=1.0)
 
 
 def simulate(n, d, rng):
@@ -123,8 +116,7 @@ def p_values_from_the_truth(sampler, n, d, n_sets, n_sweeps, seed):
 
 
 BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="average")}
-LOCAL = {"around": Around(start="average"), "scattered": Scattered(start="average")}
-EXACT = {**BOTH, **LOCAL, "coarse": Coarse("all", start="prior")}
+EXACT = {**BOTH, "scattered": Scattered(start="average"), "coarse": Coarse("all", start="prior")}
 
 
 @pytest.mark.slow

@@ -7,36 +7,30 @@ kernel holds the arrays meanwhile.
 
 from typing import Any
 
-import numba
-import numpy as np
 from numba.core.cgutils import get_null_value
+from numba.core.types.containers import BaseTuple
+from numba.core.types.npytypes import Array
 from numba.extending import intrinsic
 
 
 @intrinsic
-def borrow(typing: Any, array: Any) -> Any:
-    """The same array, without its owner."""
+def borrow(typing: Any, value: Any) -> Any:
+    """The same array, or tuple with all arrays in it, without owners: the first thing that a kernel does."""
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        (value,), fields = values, context.data_model_manager[signature.return_type]
+        return _without_owners(context, builder, signature.return_type, values[0])
+
+    return value(value), write
+
+
+def _without_owners(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Write null over the owners in a value of a Numba type."""
+    if isinstance(kind, BaseTuple):
+        for i, part in enumerate(kind):
+            element = _without_owners(context, builder, part, builder.extract_value(value, i))
+            value = builder.insert_value(value, element, i)
+    elif isinstance(kind, Array):
+        fields = context.data_model_manager[kind]
         for place in map(fields.get_field_position, ("meminfo", "parent")):
             value = builder.insert_value(value, get_null_value(value.type.elements[place]), place)
-        return value
-
-    return array(array), write
-
-
-@intrinsic
-def _pointer(typing: Any, address: Any) -> Any:
-    """A number as a pointer."""
-
-    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
-
-    return numba.types.voidptr(numba.types.uintp), write
-
-
-@numba.njit(error_model="numpy", no_cfunc_wrapper=True)
-def array_at(address: int, n: int, dtype: np.dtype) -> np.ndarray:
-    """The array of n items at an address."""
-    return numba.carray(_pointer(address), (n,), dtype)
+    return value

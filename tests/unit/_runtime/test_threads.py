@@ -38,7 +38,7 @@ def test_at_most_threads_is_a_limit_of_its_thread(eight_processors):
 
 
 def test_at_most_threads_limits_a_search_with_the_same_bits(monkeypatch, eight_processors):
-    monkeypatch.setattr(nearest, "_BLOCK", 600)  # so that there are many blocks
+    monkeypatch.setattr(nearest, "_BLOCK", 10 * nearest._MIN_SEEN)  # so that there are many blocks
     pools = []
 
     class Pool(nearest.ThreadPoolExecutor):

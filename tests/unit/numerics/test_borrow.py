@@ -1,12 +1,27 @@
 """Arrays without an owner are the same arrays."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from coaltree._runtime.jit import jit
-from coaltree.numerics.borrow import array_at, borrow
+from coaltree.numerics.borrow import borrow
 
-PAIR = np.dtype([("count", np.int32), ("time", np.float64)], align=True)
+
+class Pair(NamedTuple):
+    """An array and a number."""
+
+    values: np.ndarray
+    scale: float
+
+
+class Nested(NamedTuple):
+    """Pairs, of which a tuple has one, and two arrays of one type."""
+
+    pair: Pair
+    arrays: tuple[np.ndarray, np.ndarray]
+    n: int
 
 
 @jit
@@ -16,11 +31,12 @@ def write_through_borrow(x):
 
 
 @jit
-def write_at_address(address, n):
-    pairs = array_at(address, n, PAIR)
-    pairs[n - 1].count = 7
-    pairs[0].time = 0.5
-    return pairs.size
+def write_into(nested):
+    nested = borrow(nested)
+    for i in range(nested.n):
+        nested.pair.values[i] += nested.pair.scale
+        nested.arrays[1][i] = nested.arrays[0][i]
+    return nested.pair.values.sum()
 
 
 @pytest.mark.parametrize("x", [np.zeros(3), np.zeros(3, np.int32), np.zeros((3, 2))])
@@ -30,8 +46,7 @@ def test_borrow_shares_memory_shape_and_type(x):
     assert not x[0].any() and not x[2].any()
 
 
-def test_array_at_finds_records():
-    pairs = np.zeros(4, PAIR)
-    assert write_at_address(pairs.ctypes.data, 4) == 4
-    assert pairs["count"].tolist() == [0, 0, 0, 7]
-    assert pairs["time"].tolist() == [0.5, 0.0, 0.0, 0.0]
+def test_borrow_reaches_all_arrays_of_nested_tuples():
+    nested = Nested(Pair(np.zeros(3), 0.5), (np.arange(3), np.zeros(3, np.int64)), 3)
+    assert write_into(nested) == 1.5
+    assert nested.pair.values.tolist() == [0.5] * 3 and nested.arrays[1].tolist() == [0, 1, 2]

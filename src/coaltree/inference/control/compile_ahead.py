@@ -28,7 +28,7 @@ from ...posterior.clusters.explanation import explain
 from ...posterior.posterior import Posterior
 from ...samplers.base import Tails
 from ...samplers.regraft.outlier_moves import move_together
-from ...samplers.regraft.update import make_engine, sweeps
+from ...samplers.regraft.update import make_engine, sweep
 from ..chains.chain import begin
 from ..fit_data import prepare
 from ..settings import check_settings
@@ -112,9 +112,8 @@ def use_parameters() -> None:
 def use_sweeps() -> None:
     """Sweep a tree of few rows."""
     X, tree = simulate(N_ROWS, 3, random_state=0)
-    W, merges = np.ascontiguousarray(X), (tree.children.copy(), tree.times.copy())
-    kept = np.empty((1, *tree.children.shape), np.int64), np.empty((1, *tree.times.shape))
-    sweeps(make_engine(Problem(W, 3), W), merges, kept, make_streams(np.random.default_rng(0), 1)[0])
+    W, state = np.ascontiguousarray(X), make_streams(np.random.default_rng(0), 1)[0]
+    sweep(make_engine(Problem(W, 3), W), tree.children.copy(), tree.times.copy(), state)
 
 
 def use_outlier_moves() -> None:
@@ -122,8 +121,8 @@ def use_outlier_moves() -> None:
     X, tree = simulate(N_ROWS, 3, random_state=0)
     W = np.ascontiguousarray(X)
     tails = Tails(np.ones(N_ROWS), 2.0, np.full(N_ROWS, 0.1))
-    state = make_streams(np.random.default_rng(0), 1)[0]
-    move_together(make_engine(Problem(W, 3), W), (tree.children, tree.times), tails, 1, state)
+    engine = make_engine(Problem(W, 3), W)
+    move_together(engine, (tree.children, tree.times), tails, 1, np.random.default_rng(0))
 
 
 PARTS: tuple[Callable[[], None], ...] = (use_posterior, use_parameters, use_sweeps, use_outlier_moves)

@@ -19,11 +19,11 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from ..base import Draws, Sampler, Step, Watcher
 from .particles import (
     ALIVE,
     Context,
-    borrowed,
     last_time,
     make_context,
     merge,
@@ -63,7 +63,7 @@ def _eps_of_v(rule: Int, v: float, lam: float, d: Int) -> float:
 @jit
 def _earliest_pair(context: Context, rule: Int, step: Int, buffer: np.ndarray) -> tuple[float, np.int64, np.int64]:
     """Return the smallest v*(ε) - a_i - a_j and the positions older < younger of its pair."""
-    context = borrowed(context)
+    context = borrow(context)
     model, pool, particles = context.model, context.pool, context.particles
     d, m = model.d, model.n - step
     lam = 0.5 * m * (m - 1)

@@ -19,9 +19,10 @@ from ..._runtime.typing import Int
 from ..._runtime.validation import check_choice
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from ...numerics.gig import draw_cut_gig, log_cut_integral
 from .pair_weights import CUT, FULL, draw_pair, next_merge, proposal_integral, weigh_rows
-from .particles import Context, MergingPopulation, borrowed, merge
+from .particles import Context, MergingPopulation, merge
 from .smc import SMC
 
 
@@ -30,7 +31,7 @@ def grow(
     context: Context, first: Int, last: Int, step: Int, rule: Int, drop_rate: bool, sum_alone: bool, prune: bool
 ) -> None:
     """Make merge `step` of particles first … last-1; with `sum_alone` the weight factor is Σ_C alone."""
-    context = borrowed(context)
+    context = borrow(context)
     model, particles = context.model, context.particles
     d, row_sum, buffer = model.d, np.empty(model.n), np.empty((2, model.n + 1))
     for p in range(first, last):

@@ -23,9 +23,10 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
+from ...numerics.borrow import borrow
 from ...numerics.gig import log_cut_integral
 from ...numerics.special import fast_exp, log_full_integral, tabled_integral
-from .particles import ALIVE, Context, Model, borrowed, last_time, nearest_alive, older_distances, read_row
+from .particles import ALIVE, Context, Model, last_time, nearest_alive, older_distances, read_row
 
 _MIN_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
 _EPS_ROUNDING = 1e-10  # an ε below this share of r is rounding
@@ -152,7 +153,7 @@ def _exp_or_inf(x: float) -> float:
 @jit
 def _good_pair(context: Context, now: Merge, buffer: np.ndarray) -> tuple[float, float]:
     """Return (ε, a_i + a_j) of a pair with nearly the greatest weight, from the nearest entry of each row."""
-    context = borrowed(context)
+    context = borrow(context)
     pool, particles, p = context.pool, context.particles, now.p
     alive, a, least = particles.alive[p], particles.a[p], particles.least[p]
     top, slope, half = context.model.leaf_var, particles.slope[p], 0.5 * now.lam
@@ -210,7 +211,7 @@ def _weigh_row(
 @jit
 def weigh_rows(context: Context, now: Merge, prune: bool, row_sum: np.ndarray, buffer: np.ndarray) -> Weighed:
     """Sum the weights of each row's pairs into row_sum[q], q < m; without `prune` every pair is evaluated."""
-    context = borrowed(context)
+    context = borrow(context)
     model, particles, p = context.model, context.particles, now.p
     alive, a, least, top = particles.alive[p], particles.a[p], particles.least[p], model.leaf_var
     eps, a_sum = _good_pair(context, now, buffer)
@@ -245,7 +246,7 @@ def draw_pair(
     context: Context, now: Merge, row_sum: np.ndarray, weighed: Weighed, buffer: np.ndarray, state: np.ndarray
 ) -> tuple[int, int, float]:
     """Draw a pair with probability proportional to its weight; return its positions older < younger and its ε."""
-    context = borrowed(context)
+    context = borrow(context)
     model, alive, a = context.model, context.particles.alive[now.p], context.particles.a[now.p]
     left = uniform(state) * weighed.total
     younger = 1

@@ -91,41 +91,6 @@ def _make_particles(model: Model, pool: RowPool, M: int) -> Particles:
     return Particles(alive, a, death, head, floor, least, slot, children, times, np.zeros(M), slope)
 
 
-@jit(inline="always")
-def borrowed(context: Context) -> Context:
-    """The same without owners of arrays (`numerics.borrow`), for the loops of a kernel."""
-    model, pool, particles = context.model, context.pool, context.particles
-    table = FullIntegralTable(model.table.d, model.table.first, borrow(model.table.coefficients))
-    return Context(
-        Model(model.n, model.d, model.log_det, model.leaf_var, table),
-        RowPool(
-            borrow(pool.leaf_eps),
-            borrow(pool.entries),
-            borrow(pool.offset),
-            borrow(pool.users),
-            borrow(pool.near_eps),
-            borrow(pool.near_node),
-            borrow(pool.free),
-            borrow(pool.counts),
-        ),
-        Particles(
-            borrow(particles.alive),
-            borrow(particles.a),
-            borrow(particles.death),
-            borrow(particles.head),
-            borrow(particles.floor),
-            borrow(particles.least),
-            borrow(particles.slot),
-            borrow(particles.children),
-            borrow(particles.times),
-            borrow(particles.log_joint),
-            borrow(particles.slope),
-        ),
-        borrow(context.streams),
-        borrow(context.log_factor),
-    )
-
-
 @jit
 def take_slots(context: Context, step: Int) -> None:
     """Give each particle a slot for the row that merge `step` will make."""
@@ -167,7 +132,7 @@ def last_time(times: np.ndarray, p: Int, step: Int) -> float:
 @jit
 def older_distances(context: Context, p: Int, node: Int, out: np.ndarray) -> int:
     """Write ε of `node` to every lineage older than it, in order of age; return how many there are."""
-    context = borrowed(context)
+    context = borrow(context)
     pool, particles, n = context.pool, context.particles, context.model.n
     count = 0
     if node < n:
@@ -192,7 +157,7 @@ def older_distances(context: Context, p: Int, node: Int, out: np.ndarray) -> int
 @jit
 def all_distances(context: Context, p: Int, step: Int, node: Int, out: np.ndarray) -> None:
     """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
-    context = borrowed(context)
+    context = borrow(context)
     pool, particles, n = context.pool, context.particles, context.model.n
     older = older_distances(context, p, node, out)
     out[older] = 0.0
@@ -252,7 +217,7 @@ def merge(context: Context, p: Int, step: Int, older: Int, younger: Int, time: f
 
     `buffer` (2, n+1) is scratch; log_joint gains -λ Δ + log N(difference | 0, v Φ).
     """
-    context = borrowed(context)
+    context = borrow(context)
     model, pool, particles = context.model, context.pool, context.particles
     m = model.n - step
     alive = particles.alive[p]

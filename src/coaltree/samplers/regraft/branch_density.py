@@ -1,4 +1,4 @@
-"""Where on one branch a pruned subtree rejoins: its density, its mass bounded or estimated, a proposal close to it.
+"""Where on one branch a pruned subtree rejoins: its density, an estimate of its mass, and a proposal close to it.
 
 Subtree c has message (mean_c, s_c) at τ_c. The branch above x has x's upward message (mean_x, s_x) at τ_x and the
 outward message (o, q) at the time τ_p of x's parent: what everything but x's subtree says. With
@@ -25,7 +25,7 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ...numerics.borrow import borrow
-from .lineage_counts import LineageView, count_and_area, exact_area
+from .lineage_counts import Lineages, count_and_area, exact_area
 
 MIDDLE = 300  # index of the knot at the mode; room for as many on either side
 _MAX_DROP = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
@@ -51,7 +51,7 @@ class Target(NamedTuple):
     var_less_time: float  # s_c - τ_c
     m: float  # lineages at time 0 without those of c
     half_d: float
-    lineages: LineageView
+    lineages: Lineages
 
 
 PIECE = np.dtype(
@@ -105,7 +105,7 @@ def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, flo
 
     With r = ε/v and N = v' (d - r)/2 + ε'/2:  v l' = -k v - N ,  v² l'' = v' N - v N' .
     """
-    A = t - branch.t0
+    target, A = borrow(target), t - branch.t0
     z = A * branch.inv_length
     w = 1.0 - z
     v = max(target.var_less_time + t + A * w, _MIN_VAR)
@@ -121,12 +121,6 @@ def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, flo
 
 
 @jit(inline="always")
-def _log_ceiling(x: float) -> float:
-    """An upper bound of log x for x > 0, at most log 2 too high: its binary exponent."""
-    return 0.6931471805599453 * ((np.float64(x).view(np.int64) >> 52) - 1022)
-
-
-@jit(inline="always")
 def _least_distance(branch: Branch) -> float:
     """The least ε on the branch."""
     if branch.inv_length == 0.0:
@@ -138,35 +132,17 @@ def _least_distance(branch: Branch) -> float:
 
 
 @jit(inline="always")
-def _rough_log(x: float) -> float:
-    """log x for x > 0 to within 0.06: its binary exponent, and its mantissa in a straight line between powers of 2."""
-    return 0.6931471805599453 * (np.float64(x).view(np.int64) * 2.0**-52 - 1022.957)
-
-
-@jit
-def log_mass_bound(branch: Branch, target: Target) -> float:
-    """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width."""
-    if not branch.upper > branch.lower:
-        return -math.inf
-    v_low = variance_at(branch, target.var_less_time, branch.lower)
-    width, v_high, eps = 1.0, math.inf, _least_distance(branch)
-    if branch.inv_length > 0.0:
-        width = min(branch.upper - branch.lower, 1.0)
-        v_high = variance_at(branch, target.var_less_time, branch.upper)
-    _, area = count_and_area(target.lineages, target.m, branch.lower)
-    log_bound = _log_ceiling(width) - area
-    if target.half_d > 0.0:
-        v = min(max(0.5 * eps / target.half_d, v_low, _MIN_VAR), v_high)
-        log_bound -= target.half_d * math.log(v) + 0.5 * eps / v
-    return log_bound
-
-
-@jit(inline="always")
 def _time_of(branch: Branch, var_less_time: float, v: float) -> float:
     """When v(t) = v, on the branch."""
     u = v - var_less_time - branch.t0
     t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
     return min(max(t, branch.lower), branch.upper)
+
+
+@jit(inline="always")
+def _rough_log(x: float) -> float:
+    """log x for x > 0 to within 0.06: its binary exponent, and its mantissa in a straight line between powers of 2."""
+    return 0.6931471805599453 * (np.float64(x).view(np.int64) * 2.0**-52 - 1022.957)
 
 
 @jit
@@ -179,6 +155,7 @@ def log_mass_estimate(branch: Branch, target: Target) -> float:
     """
     if not branch.upper > branch.lower:
         return -math.inf
+    target = borrow(target)
     v_low = variance_at(branch, target.var_less_time, branch.lower)
     rate, v_high, dv, eps, half_d = 0.0, math.inf, 2.0, _least_distance(branch), target.half_d
     if branch.inv_length > 0.0:
@@ -212,15 +189,15 @@ def log_mass_estimate(branch: Branch, target: Target) -> float:
 @jit
 def _guess_mode(branch: Branch, target: Target) -> float:
     """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
+    target = borrow(target)
     eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
     k, _ = count_and_area(target.lineages, target.m, branch.lower)
-    d = 2.0 * target.half_d
-    v = 2.0 * eps / (d + math.sqrt(d * d + 4.0 * k * eps)) if eps > 0.0 else 0.0
-    u = v - target.var_less_time - branch.t0
-    t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
+    v = eps / (target.half_d + math.sqrt(target.half_d**2 + k * eps)) if eps > 0.0 else 0.0
+    t = _time_of(branch, target.var_less_time, v)
+    if t > branch.lower:
+        return t
     v_low = variance_at(branch, target.var_less_time, branch.lower)
-    inside = 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0)
-    return min(t if t > branch.lower else branch.lower + inside, branch.upper)
+    return min(branch.lower + 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0), branch.upper)
 
 
 @jit
@@ -321,7 +298,8 @@ def _lift(shift: float) -> float:
 @jit
 def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse: float) -> float:
     """Write the proposal on one branch into a row of `proposals`; returns the log of its mass."""
-    pieces = borrow(proposals.pieces)[row]
+    proposals = borrow(proposals)
+    pieces, made = proposals.pieces[row], proposals.rows[row]
     t, level, v, slope, curvature = _mode(branch, target, _guess_mode(branch, target))
     pieces[MIDDLE].t, pieces[MIDDLE].level, pieces[MIDDLE].slope = t, level, slope / v
     start = (v, slope, curvature)
@@ -367,7 +345,6 @@ def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse
         piece.mass = low_height * h * _mean_of_exp(-low_slope * h)
         total += piece.mass
     log_mass = level + math.log(total) if first < last else -math.inf
-    made = borrow(proposals.rows)[row]
     made.first, made.end, made.log_mass = first, last, log_mass
     return log_mass
 
@@ -375,7 +352,8 @@ def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse
 @jit
 def log_proposal(branch: Branch, proposals: Proposals, row: Int, t: float) -> float:
     """Log of the proposal's density at t, in the units of f."""
-    pieces, made = borrow(proposals.pieces)[row], proposals.rows[row]
+    proposals = borrow(proposals)
+    pieces, made = proposals.pieces[row], proposals.rows[row]
     i = made.first
     while i < made.end - 1 and t > pieces[i + 1].t:
         i += 1
@@ -395,7 +373,8 @@ def draw_time(branch: Branch, proposals: Proposals, row: Int, state: np.ndarray)
         if branch.upper == math.inf:
             return branch.lower - 2.0 * math.log(uniform(state))
         return branch.lower + uniform(state) * (branch.upper - branch.lower)
-    pieces, first, end = borrow(proposals.pieces)[row], proposals.rows[row].first, proposals.rows[row].end
+    proposals = borrow(proposals)
+    pieces, first, end = proposals.pieces[row], proposals.rows[row].first, proposals.rows[row].end
     total = 0.0
     for i in range(first, end):
         total += pieces[i].mass

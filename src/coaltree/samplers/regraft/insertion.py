@@ -24,14 +24,14 @@ from ...errors import InputError
 from ...model.process.coalescent import log_prior
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from ..base import Draws, Merges, Watcher, require_apart
 from ..merging.smc import SMC, Population
-from .branch_density import Target
 from .candidates import add_clade, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors, weigh
-from .lineage_counts import clear, view_of
+from .lineage_counts import clear
 from .nearest import nearest
-from .update import Engine, borrowed, make_engine, propose, update
-from .working_tree import copy_tree, empty_working_tree, load, put_leaf, regraft, unload
+from .update import Engine, make_engine, propose, target_of, update
+from .working_tree import copy_tree, empty_working_tree, put_leaf, regraft, unload
 
 _MAX_TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
 _EVERY_BRANCH = np.empty(0, np.int32)
@@ -43,8 +43,8 @@ def begin_tree(engine: Engine) -> None:
     tree = engine.tree
     clear(tree.lineages)
     put_leaf(tree, 0, engine.W[0], engine.leaf_var[0])
-    tree.top[0] = 0
-    tree.top[1] = 1
+    tree.top[0].root = 0
+    tree.top[0].n_leaves = 1
 
 
 @jit
@@ -55,26 +55,26 @@ def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> fl
     """
     tree, cand = engine.tree, engine.candidates
     put_leaf(tree, leaf, engine.W[leaf], engine.leaf_var[leaf])
-    begin(cand.counts)
+    begin(cand)
     if near.size == 0:
-        add_clade(cand, tree.nodes, tree.top[0], 0.0)
+        add_clade(cand, tree.nodes, tree.top[0].root, 0.0)
     else:
         for y in near:
             if y >= 0:
                 add_path(cand, tree.nodes, np.int64(y), leaf, 0.0)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
-    target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d, view_of(tree.lineages))
-    best = weigh(cand, target, engine.rule.care)
+    target, quadrature = target_of(engine, leaf, float(tree.top[0].n_leaves)), engine.rule.quadrature
+    best = weigh(cand, target, quadrature)
     for _ in range(_MAX_TRIES):
-        i, t, ratio, log_total = propose(cand, target, best, engine.rule.care.coarse, state)
+        i, t, ratio, log_total = propose(cand, target, best, quadrature, state)
         if i >= 0:
             break
     x, log_factor = np.int64(cand.branches[i].node), ratio + log_total
     if i < 0:
-        x, log_factor = tree.top[0], -np.inf
+        x, log_factor = tree.top[0].root, -np.inf
         t = tree.nodes[x].time + 1.0
     regraft(tree, leaf, engine.W.shape[0] - 1 + leaf, x, t)
-    tree.top[1] += 1
+    tree.top[0].n_leaves += 1
     return log_factor
 
 
@@ -83,7 +83,7 @@ def rejuvenate(engine: Engine, n_updates: Int, state: np.ndarray) -> None:
     """Regraft random nodes: a uniform leaf, or half of the time an ancestor of it, as in a sweep."""
     nodes = engine.tree.nodes
     for _ in range(n_updates):
-        leaf = integer_below(state, engine.tree.top[1])
+        leaf = integer_below(state, engine.tree.top[0].n_leaves)
         c = leaf
         while c >= 0 and uniform(state) < 0.5:
             c = np.int64(nodes[c].parent)
@@ -93,7 +93,7 @@ def rejuvenate(engine: Engine, n_updates: Int, state: np.ndarray) -> None:
 
 @jit
 def _grow(engine: Engine, step: Int, n_updates: Int, near: np.ndarray, state: np.ndarray) -> float:
-    engine = borrowed(engine)
+    engine = borrow(engine)
     if step == 0:
         begin_tree(engine)
     else:
@@ -188,26 +188,11 @@ def _rename_leaves(children: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 @jit
-def _graft_all(engine: Engine, merges: Merges, near: np.ndarray, state: np.ndarray) -> None:
-    engine, (children, times) = borrowed(engine), merges
-    load(engine.tree, children, times, engine.W, engine.leaf_var)
-    for leaf in range(times.size + 1, engine.W.shape[0]):
+def _insert_all(engine: Engine, near: np.ndarray, state: np.ndarray) -> None:
+    engine = borrow(engine)
+    begin_tree(engine)
+    for leaf in range(1, engine.W.shape[0]):
         insert(engine, leaf, near[leaf], state)
-
-
-def graft(problem: Problem, tree: Merges, near: np.ndarray, rng: Generator) -> Merges:
-    """Graft rows n, n+1, … of a problem onto a tree (children, times) of its first n; returns the tree of all.
-
-    `near` (rows, k) are rows near each one among those before it; with no columns every branch is a candidate.
-    """
-    N = problem.n
-    engine = make_engine(problem, problem.W)
-    merges = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-    _graft_all(engine, merges, np.ascontiguousarray(near, dtype=np.int32), make_streams(rng, 1)[0])
-    require_apart(rows_are_apart(engine.candidates))
-    children, times = np.empty((N - 1, 2), np.int64), np.empty(N - 1)
-    unload(engine.tree, children, times)
-    return children, times
 
 
 def insertion_tree(problem: Problem, rng: Generator, n_neighbors: int = 8) -> Merges:
@@ -225,6 +210,9 @@ def insertion_tree(problem: Problem, rng: Generator, n_neighbors: int = 8) -> Me
         beyond = np.arange(n, n + m)  # the points are no queries here
         near[m : 2 * m, :k] = nearest(W[m : 2 * m], W[:m], k, beyond) - n
         m *= 2
-    nothing = np.empty((0, 2), np.int64), np.empty(0)  # the tree of the first row alone
-    children, times = graft(problem._replace(W=W, leaf_var=problem.leaf_vars()[order]), nothing, near, rng)
+    engine = make_engine(problem._replace(leaf_var=problem.leaf_vars()[order]), W)
+    _insert_all(engine, near, make_streams(rng, 1)[0])
+    require_apart(rows_are_apart(engine.candidates))
+    children, times = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    unload(engine.tree, children, times)
     return _rename_leaves(children, order), times

@@ -18,20 +18,19 @@ import math
 import numpy as np
 
 from ..._runtime.jit import jit
-from ..._runtime.typing import Int
 from ...model.process.diffusion import LOG_2PI, squared_distance
 from ...model.process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
 from ...model.process.student_scales import scale_mode
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from ..base import Merges
-from .branch_density import Target, log_mass_bound, trace
-from .candidates import Candidates, Care, add_clade, add_path, begin, branch_of, pass_down
-from .lineage_counts import view_of
-from .placement import MAX_STEPS, NEGLIGIBLE, STEP, at_scale, log_scale_weight, log_sum, modes_of_scale
-from .update import Engine, borrowed, make_engine
+from .branch_density import Target
+from .candidates import Quadrature, add_clade, add_path, begin, pass_down
+from .placement import Located, integrate, log_add, log_scale_weight
+from .update import Engine, make_engine
 from .working_tree import load, prune, regraft
 
-_CARE = Care(coarse=0.25, negligible=10.0)  # two thousandths of a nat
+_QUADRATURE = Quadrature(spacing=0.25, negligible=10.0)  # two thousandths of a nat
 _N_SCALES, _SCALES_BELOW = 13, 4  # one standard deviation apart: more above, where the tail is heavy
 
 
@@ -52,115 +51,48 @@ def log_density_of_leaves(
     """
     engine = make_engine(problem, np.ascontiguousarray(problem.W), neighbors)
     merges = np.array(children, dtype=np.int64), np.array(times, dtype=np.float64)
-    found = np.array(unit, dtype=np.float64)
     random_leaves = np.empty((len(leaves), 0), np.int64) if random_leaves is None else random_leaves
-    _leave_out(engine, merges, np.array(leaves), half_df, random_leaves, found)
-    return found - 0.5 * (problem.d * LOG_2PI + problem.log_det)
+    k = len(leaves)
+    located = Located(np.empty(k), np.empty((k, 0)), np.empty(k, np.int64), np.empty(k))
+    _leave_out(engine, merges, np.array(leaves), np.array(unit, dtype=np.float64), half_df, random_leaves, located)
+    return located.log_density - 0.5 * (problem.d * LOG_2PI + problem.log_det)
 
 
 @jit
 def _leave_out(
-    engine: Engine, merges: Merges, leaves: np.ndarray, half_df: float, random_leaves: np.ndarray, found: np.ndarray
+    engine: Engine,
+    merges: Merges,
+    leaves: np.ndarray,
+    unit: np.ndarray,
+    half_df: float,
+    random_leaves: np.ndarray,
+    located: Located,
 ) -> None:
-    """Write log Z of each leaf into `found`, which holds the variances of their noise."""
-    engine, (children, times) = borrowed(engine), merges
-    number = load(engine.tree, children, times, engine.W, engine.leaf_var)
-    share = np.empty(number.size)  # of the leaves under each node
-    n = times.size + 1
-    for x in range(number.size):
-        below = share[number[children[x - n, 0]]] + share[number[children[x - n, 1]]] if x >= n else 1.0 / n
-        share[number[x]] = below
-    for k in range(leaves.size):
-        found[k] = _log_mass(engine, leaves[k], found[k], half_df, random_leaves[k], share)
-
-
-@jit
-def _log_mass(
-    engine: Engine, leaf: Int, unit: float, half_df: float, random_leaves: np.ndarray, share: np.ndarray
-) -> float:
-    """Take a leaf off, sum the mass of all branches, and put it back where it was."""
+    """Take each leaf off, sum the mass of all branches, and put it back where it was."""
+    engine, (children, times) = borrow(engine), merges
     tree, cand = engine.tree, engine.candidates
-    parent, x, t = prune(tree, leaf)
-    begin(cand.counts)
-    if engine.neighbors.shape[0] == 0:
-        add_clade(cand, tree.nodes, tree.top[0], 0.0)
-    else:
+    load(tree, children, times, engine.W, engine.leaf_var)
+    nothing = np.empty(4, np.uint64)  # nothing is drawn
+    for k in range(leaves.size):
+        leaf = leaves[k]
+        parent, x, t = prune(tree, leaf)
+        begin(cand)
+        if engine.neighbors.shape[0] == 0:
+            add_clade(cand, tree.nodes, tree.top[0].root, 0.0)
         for level in range(engine.neighbors.shape[0]):
             for y in engine.neighbors[level, leaf]:
                 if y >= 0:
                     add_path(cand, tree.nodes, np.int64(y), leaf, 0.0)
-    n_near = cand.counts[0]
-    for y in random_leaves:
-        add_path(cand, tree.nodes, y, leaf, 0.0)
-    for i in range(cand.counts[0]):
-        missed = (1.0 - share[cand.branches[i].node]) ** random_leaves.size if i >= n_near else 0.0
-        cand.branches[i].log_multiple = -math.log1p(-missed)
-    pass_down(cand, tree, tree.mean[leaf], 0.0)
-    total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d, view_of(tree.lineages)), half_df)
-    regraft(tree, leaf, parent, x, t)
-    return total
-
-
-@jit
-def _integrate(cand: Candidates, target: Target, half_df: float) -> float:
-    """Log of the mass of all candidates, the scale integrated out by the trapezoidal rule over log s.
-
-    From the likelier mode of log s to either side, past the other one, until little is left.
-    """
-    if half_df == 0.0:
-        return _total(cand, target, -math.inf)
-    mode, other, spread = modes_of_scale(cand, target, half_df, _CARE)
-    total = _total_at(cand, target, half_df, mode, 0.0, -math.inf)
-    if other != mode:
-        beside = _total_at(cand, target, half_df, other, 0.0, -math.inf)
-        if beside > total:
-            mode, other, total, beside = other, mode, beside, total
-        if beside < total - NEGLIGIBLE:
-            other = mode
-    step = STEP * spread
-    total += math.log(step)
-    for sign in (1.0, -1.0):
-        for k in range(1, MAX_STEPS):
-            y = mode + sign * k * step
-            here = _total_at(cand, target, half_df, y, math.log(step), total)
-            total = log_sum(total, here)
-            if here < total - NEGLIGIBLE and k > 1 and sign * (y - other) > 0.0:
-                break
-    return total
-
-
-@jit
-def _total_at(cand: Candidates, target: Target, half_df: float, y: float, log_step: float, floor: float) -> float:
-    log_weight = log_scale_weight(y, half_df) + log_step
-    return _total(cand, at_scale(target, y), floor - log_weight) + log_weight
-
-
-@jit
-def _total(cand: Candidates, target: Target, floor: float) -> float:
-    """Log of the mass of all candidates, without those far below the most likely one or below the floor."""
-    branches, n = cand.branches, cand.counts[0]
-    highest, first = -math.inf, np.int64(0)
-    for i in range(n):
-        branches[i].log_weight = log_mass_bound(branch_of(branches, i), target) + branches[i].log_multiple
-        if branches[i].log_weight > highest:
-            highest, first = branches[i].log_weight, i
-    if highest < floor - _CARE.negligible:
-        return -math.inf
-    total = _traced(cand, target, first)
-    branches[first].log_weight = -math.inf
-    floor = max(total, floor)
-    for i in range(n):
-        if branches[i].log_weight > floor - _CARE.negligible:
-            mass = _traced(cand, target, i)
-            total, floor = log_sum(total, mass), max(floor, mass)
-    return total
-
-
-@jit
-def _traced(cand: Candidates, target: Target, i: Int) -> float:
-    """Log of the mass of the i-th candidate, times what it counts."""
-    log_mass = trace(branch_of(cand.branches, i), target, cand.proposals, np.int64(0), _CARE.coarse)
-    return log_mass + cand.branches[i].log_multiple
+        n_near = cand.counts[0].candidates
+        for y in random_leaves[k]:
+            add_path(cand, tree.nodes, y, leaf, 0.0)
+        for i in range(n_near, cand.counts[0].candidates):
+            share = tree.nodes[cand.branches[i].node].size / (times.size + 1)
+            cand.branches[i].log_multiple = -math.log1p(-((1.0 - share) ** random_leaves.shape[1]))
+        pass_down(cand, tree, tree.mean[leaf], 0.0)
+        target = Target(unit[k], float(times.size), engine.half_d, tree.lineages)
+        integrate(cand, target, half_df, _QUADRATURE, located, k, nothing)
+        regraft(tree, leaf, parent, x, t)
 
 
 def log_density_of_replicates(
@@ -180,32 +112,26 @@ def log_density_of_replicates(
     rows = problem.rows
     assert rows is not None
     walk = begin_walk(children, times, rows, row_var, np.array(wanted))
-    found = np.full(len(rows), np.nan)
-    _beside_others(walk, np.array(unit), 0.5 * problem.d, half_df, found)
-    return found - 0.5 * (problem.d * LOG_2PI + problem.log_det)
+    log_density = np.full(len(rows), np.nan)
+    _beside_others(walk, np.array(unit), 0.5 * problem.d, half_df, log_density)
+    return log_density - 0.5 * (problem.d * LOG_2PI + problem.log_det)
 
 
 @jit
-def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, found: np.ndarray) -> None:
+def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, log_density: np.ndarray) -> None:
     i = next_leaf(walk)
     while i >= 0:
         eps, v = squared_distance(walk.mean[i], walk.outward[walk.depth[0]]), expected_var(walk)
         if half_df == 0.0:
-            found[i] = _log_normal(eps, v + unit[i], half_d)
+            log_density[i] = _log_normal(eps, v + unit[i], half_d)
         else:
             centre, spread = scale_mode(v, unit[i], half_d, half_df, eps)
-            found[i] = -math.inf
+            log_density[i] = -math.inf
             for k in range(_N_SCALES):
-                log_s = _log_scale(centre, spread, k)
+                log_s = centre + spread * (k - _SCALES_BELOW)
                 here = _log_normal(eps, v + unit[i] * math.exp(log_s), half_d)
-                found[i] = log_sum(found[i], here + log_scale_weight(log_s, half_df) + math.log(spread))
+                log_density[i] = log_add(log_density[i], here + log_scale_weight(log_s, half_df) + math.log(spread))
         i = next_leaf(walk)
-
-
-@jit(inline="always")
-def _log_scale(centre: float, spread: float, k: Int) -> float:
-    """The k-th log scale at which a density is evaluated."""
-    return centre + spread * (k - _SCALES_BELOW)
 
 
 @jit(inline="always")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
-from ...numerics.borrow import array_at, borrow
+from ...numerics.borrow import borrow
 
 _GROUP_BITS = 6
 _GROUP = 1 << _GROUP_BITS
@@ -35,31 +35,6 @@ class Lineages(NamedTuple):
     base: int
 
 
-class LineageView(NamedTuple):
-    """Where the arrays of `Lineages` are: numbers alone, which cost loops nothing; the tree holds the arrays."""
-
-    sums: int  # address
-    links: int  # address
-    n_sums: int
-    n_links: int
-    n_bins: int
-    shift: int
-    base: int
-
-
-@jit
-def view_of(lin: Lineages) -> LineageView:
-    """The lineages as densities read them, true for as long as the arrays exist."""
-    sums, links = lin.sums.ctypes.data, lin.links.ctypes.data
-    return LineageView(sums, links, lin.sums.size, lin.links.size, lin.n_bins, lin.shift, lin.base)
-
-
-@jit(inline="always")
-def borrow_lineages(lin: Lineages) -> Lineages:
-    """The same without owners of arrays (`numerics.borrow`)."""
-    return Lineages(borrow(lin.sums), borrow(lin.links), lin.n_bins, lin.shift, lin.base)
-
-
 def empty_lineages(n: int) -> Lineages:
     """Allocate bins for the inner nodes of a tree with n leaves; the busiest bin holds about 8."""
     doublings = int(np.ceil(np.log2(max(n, 2))))
@@ -77,13 +52,13 @@ def empty_lineages(n: int) -> Lineages:
 
 
 @jit(inline="always")
-def _bin_of(lin: Lineages | LineageView, t: float) -> int:
+def _bin_of(lin: Lineages, t: float) -> int:
     b = (np.float64(t).view(np.int64) >> lin.shift) - lin.base
     return min(max(int(b), 0), lin.n_bins - 1)
 
 
 @jit(inline="always")
-def _places(lin: Lineages | LineageView, b: Int) -> tuple[Int, Int, Int]:
+def _places(lin: Lineages, b: Int) -> tuple[Int, Int, Int]:
     """Where the sums of a bin, its group and its block are."""
     group = lin.n_bins + (b >> _GROUP_BITS)
     block = lin.n_bins + (lin.n_bins >> _GROUP_BITS) + (b >> (2 * _GROUP_BITS))
@@ -119,7 +94,7 @@ def _add_to(sums: np.ndarray, first: Int, end: Int, number: float, t: float) -> 
 @jit
 def add(lin: Lineages, node: Int, t: float) -> None:
     """Add a node at time t."""
-    lin = borrow_lineages(lin)
+    lin = borrow(lin)
     links, b = lin.links, _bin_of(lin, t)
     _count(lin, b, 1.0, t)
     before = links.size - lin.n_bins + b
@@ -135,7 +110,7 @@ def add(lin: Lineages, node: Int, t: float) -> None:
 @jit
 def remove(lin: Lineages, node: Int) -> None:
     """Remove a node."""
-    lin = borrow_lineages(lin)
+    lin = borrow(lin)
     links, t = lin.links, lin.links[node].time
     _count(lin, _bin_of(lin, t), -1.0, -t)
     before, after = links[node].preceding, links[node].following
@@ -145,19 +120,20 @@ def remove(lin: Lineages, node: Int) -> None:
 
 
 @jit(inline="always")
-def count_and_area(lin: LineageView, m: float, t: float) -> tuple[float, float]:
+def count_and_area(lin: Lineages, m: float, t: float) -> tuple[float, float]:
     """k(t) and K(t) without the nodes of t's own bin: close, and cheap enough for every quadrature point."""
     b, g, h = _places(lin, _bin_of(lin, t))
-    sums = array_at(lin.sums, lin.n_sums, SUM)
+    sums = lin.sums
     k = m - (sums[b].count + sums[g].count + sums[h].count)
     return k, k * t + (sums[b].time + sums[g].time + sums[h].time)
 
 
 @jit
-def exact_area(lin: LineageView, m: float, t: float) -> float:
+def exact_area(lin: Lineages, m: float, t: float) -> float:
     """K(t), exactly."""
+    lin = borrow(lin)
     _, area = count_and_area(lin, m, t)
-    links = array_at(lin.links, lin.n_links, LINK)
+    links = lin.links
     node = links[links.size - lin.n_bins + _bin_of(lin, t)].following
     while node >= 0:
         u = links[node].time

@@ -17,15 +17,17 @@ leaves, from one drawn from all, and from those of the block that are on the tre
 import math
 
 import numpy as np
+from numpy.random import Generator
 
 from ..._runtime.jit import jit
-from ..._runtime.random_streams import integer_below, uniform
+from ..._runtime.random_streams import integer_below, make_streams, uniform
 from ..._runtime.typing import Int
+from ...numerics.borrow import borrow
 from ..base import Merges, Tails
 from .candidates import add_clade, add_every_branch, add_path, begin, pass_down
 from .outlier_blocks import draw_block, neighborhoods
 from .outlier_scales import Scales, draw_new_leaf, knots_of, scales_of, weigh_old_leaf
-from .update import Engine, borrowed
+from .update import Engine
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
 _N_RANDOM = 1  # leaf drawn from all, whose path is a candidate beside those of near ones
@@ -71,7 +73,7 @@ def _join_leaf(tree: WorkingTree, c: Int, places: np.ndarray, j: Int, scales: Sc
 @jit(inline="always")
 def _near_leaves(engine: Engine, block: np.ndarray, state: np.ndarray) -> np.ndarray:
     """(k, m) leaves near each of the block, and one drawn from all; none where every branch is a candidate."""
-    neighbors, n = engine.neighbors, engine.tree.top[1]
+    neighbors, n = engine.neighbors, engine.tree.top[0].n_leaves
     if neighbors.shape[0] == 0:
         return np.empty((block.size, 0), np.int64)
     n_near = neighbors.shape[2]
@@ -94,11 +96,11 @@ def _gather(engine: Engine, block: np.ndarray, j: Int, near: np.ndarray, top: In
     if top < 0 and near.shape[1] == 0:
         add_every_branch(cand, tree, tree.mean[c], time)
         return
-    begin(cand.counts)
+    begin(cand)
     if top >= 0:
         if nodes[top].parent >= 0:
             add_path(cand, nodes, np.int64(nodes[top].parent), np.int64(-1), time)
-        cand.counts[3] = cand.counts[0]
+        cand.counts[0].passing = cand.counts[0].candidates
         add_clade(cand, nodes, top, time)
     else:
         for i in range(j):
@@ -113,51 +115,32 @@ def _gather(engine: Engine, block: np.ndarray, j: Int, near: np.ndarray, top: In
 
 
 @jit
-def _put_back(
+def _put(
     engine: Engine,
     block: np.ndarray,
     near: np.ndarray,
     places: np.ndarray,
     scales: Scales,
     is_clade: bool | np.bool,
-    weighs: np.bool,
-) -> float:
-    """Put the leaves where they were, as a clade or not; returns log f p(s) / q if it is to be computed."""
-    n, k, top, log_weight = engine.tree.top[1], block.size, np.int64(-1), 0.0
-    for j in range(k):
-        c, x = block[j], places[j].x
-        if weighs:
-            _gather(engine, block, j, near, top)
-            knots = scales.prior if is_clade and j == 0 else knots_of(engine, c, float(n - k + j), scales)
-            log_weight += weigh_old_leaf(engine, c, float(n - k + j), scales, knots, places[j].s, x, places[j].t)
-        _join_leaf(engine.tree, c, places, j, scales)
-        if is_clade:
-            top = np.int64(c) if j == 0 else (places[j].free if x == top else top)
-    return log_weight
-
-
-@jit(inline="always")
-def _put_anew(
-    engine: Engine,
-    block: np.ndarray,
-    near: np.ndarray,
-    places: np.ndarray,
-    scales: Scales,
-    is_clade: bool | np.bool,
+    is_new: bool | np.bool,
     state: np.ndarray,
 ) -> float:
-    """Put the leaves at new places, as a clade or anywhere; returns log f p(s) / q.
+    """Put the leaves at their places, or at new ones, as a clade or anywhere; returns log f p(s) / q.
 
-    Where nothing could be drawn, or weighed, this is -inf, and the leaves are left off the tree.
+    Where nothing new could be drawn, or weighed, this is -inf, and the leaves are left off the tree.
     """
-    n, k, top, log_weight = engine.tree.top[1], block.size, np.int64(-1), 0.0
+    engine = borrow(engine)
+    n, k, top, log_weight = engine.tree.top[0].n_leaves, block.size, np.int64(-1), 0.0
     for j in range(k):
-        c = block[j]
+        c, m, x = block[j], float(n - k + j), places[j].x
         _gather(engine, block, j, near, top)
-        knots = scales.prior if is_clade and j == 0 else knots_of(engine, c, float(n - k + j), scales)
-        places[j].s, x, places[j].t, of_leaf = draw_new_leaf(engine, c, float(n - k + j), scales, knots, state)
+        knots = scales.prior if is_clade and j == 0 else knots_of(engine, c, m, scales)
+        if is_new:
+            places[j].s, x, places[j].t, of_leaf = draw_new_leaf(engine, c, m, scales, knots, state)
+        else:
+            of_leaf = weigh_old_leaf(engine, c, m, scales, knots, places[j].s, x, places[j].t)
         log_weight += of_leaf
-        if x < 0 or not log_weight > -math.inf:
+        if is_new and (x < 0 or not log_weight > -math.inf):
             for i in range(j - 1, -1, -1):
                 prune(engine.tree, block[i])
             return -math.inf
@@ -171,7 +154,7 @@ def _put_anew(
 @jit
 def _move(engine: Engine, block: np.ndarray, scales: Scales, state: np.ndarray) -> bool:
     """Try to move a block with its scales, from a clade to anywhere or the other way; returns whether it moved."""
-    engine = borrowed(engine)
+    engine = borrow(engine)
     tree, k = engine.tree, block.size
     old, new, near = np.empty(k, PLACE), np.empty(k, PLACE), _near_leaves(engine, block, state)
     for j in range(k):
@@ -179,13 +162,13 @@ def _move(engine: Engine, block: np.ndarray, scales: Scales, state: np.ndarray) 
     was_clade = k > 1 and _top_of_clade(tree, block) >= 0
     is_clade = k > 1 and not was_clade
     _take_off(tree, block, old)
-    log_old = _put_back(engine, block, near, old, scales, was_clade, np.bool_(True))
+    log_old = _put(engine, block, near, old, scales, was_clade, np.bool_(False), state)
     if not log_old < math.inf:
         return False
     _take_off(tree, block, old)
     for j in range(k):
         new[j].free = old[j].free
-    log_new = _put_anew(engine, block, near, new, scales, is_clade, state)
+    log_new = _put(engine, block, near, new, scales, is_clade, np.bool_(True), state)
     moved = math.log(uniform(state)) < log_new - log_old
     if moved and (not was_clade or _top_of_clade(tree, block) < 0):
         for j in range(k):
@@ -193,21 +176,22 @@ def _move(engine: Engine, block: np.ndarray, scales: Scales, state: np.ndarray) 
         return True
     if log_new > -math.inf:
         _take_off(tree, block, new)
-    _put_back(engine, block, near, old, scales, was_clade, np.bool_(False))
+    for j in range(k):
+        _join_leaf(tree, block[j], old, j, scales)
     return False
 
 
 def move_together(
-    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray
+    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, rng: Generator
 ) -> tuple[Merges, np.ndarray]:
     """Move so many blocks of outliers one after another; returns the tree and the scales."""
     around = neighborhoods(engine.W, engine.neighbors)
     if len(around.seeds) == 0:
         return tree, tails.scale
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-    scales = scales_of(tails)
+    scales, state = scales_of(tails), make_streams(rng, 1)[0]
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for _ in range(n_blocks):
-        _move(engine, draw_block(around, state), scales, state)
+        _move(engine, draw_block(around, rng), scales, state)
     unload(engine.tree, children, times)
     return (children, times), scales.leaves["scale"].copy()

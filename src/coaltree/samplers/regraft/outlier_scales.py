@@ -16,10 +16,8 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ..base import Tails
-from .branch_density import Target
-from .candidates import estimate_weights, proposal_row, sum_of_weights, weigh
-from .lineage_counts import view_of
-from .update import Engine, log_ratio, propose
+from .candidates import estimate_weights, is_candidate, log_total, proposal_row, weigh
+from .update import Engine, log_ratio, propose, target_of
 
 _QUANTILES = np.concatenate([[0.002], np.linspace(0.02, 0.98, 25), [0.999]])  # of the prior: scales that are proposed
 _MULTIPLES = 2.0 ** np.arange(1, 10)  # of the last of these, for large errors
@@ -58,12 +56,6 @@ def _prior_of(half_df: float) -> Knots:
     s = half_df / gammainccinv(half_df, _QUANTILES)
     y = np.log(np.concatenate([s, s[-1] * _MULTIPLES]))
     return Knots(y, -half_df * (y + np.exp(-y)))
-
-
-@jit(inline="always")
-def _target_of(engine: Engine, c: Int, m: float) -> Target:
-    """The density of leaf c beside m leaves of the engine's tree."""
-    return Target(engine.tree.nodes[c].var, m, engine.half_d, view_of(engine.tree.lineages))
 
 
 @jit
@@ -113,10 +105,8 @@ def draw_from(knots: Knots, state: np.ndarray) -> float:
 def _level(engine: Engine, c: Int, m: float, scales: Scales, y: float) -> float:
     """The log density of y over all candidates of leaf c, roughly; its scale on the tree is left changed."""
     engine.tree.nodes[c].var = scales.leaves[c].unit * math.exp(y)
-    best = estimate_weights(engine.candidates, _target_of(engine, c, m))
-    if not best > -math.inf:
-        return -math.inf
-    return best + math.log(sum_of_weights(engine.candidates, best)) - scales.half_df * (y + math.exp(-y))
+    best = estimate_weights(engine.candidates, target_of(engine, c, m))
+    return log_total(engine.candidates, best) - scales.half_df * (y + math.exp(-y))
 
 
 @jit
@@ -154,15 +144,14 @@ def _log_prior_over_proposal(knots: Knots, half_df: float, y: float) -> float:
 @jit
 def weigh_old_leaf(engine: Engine, c: Int, m: float, scales: Scales, knots: Knots, s: float, x: Int, t: float) -> float:
     """log f p(s) / q of a leaf where it was; NaN for what is never proposed, so that no move leads back."""
-    cand, y = engine.candidates, math.log(s)
-    if cand.nodes[x].mark != cand.counts[1]:
+    cand, y, quadrature = engine.candidates, math.log(s), engine.rule.quadrature
+    if not is_candidate(cand, x):
         return math.nan
     engine.tree.nodes[c].var = scales.leaves[c].unit * s
-    target = _target_of(engine, c, m)
-    best = weigh(cand, target, engine.rule.care)
-    log_total, i = best + math.log(sum_of_weights(cand, best)), cand.nodes[x].place
-    ratio = log_ratio(cand, target, i, proposal_row(cand, i, target, engine.rule.care.coarse), t)
-    return ratio + log_total + _log_prior_over_proposal(knots, scales.half_df, y)
+    target = target_of(engine, c, m)
+    log_sum, i = log_total(cand, weigh(cand, target, quadrature)), cand.nodes[x].place
+    ratio = log_ratio(cand, target, i, proposal_row(cand, i, target, quadrature), t)
+    return ratio + log_sum + _log_prior_over_proposal(knots, scales.half_df, y)
 
 
 @jit
@@ -170,9 +159,9 @@ def draw_new_leaf(
     engine: Engine, c: Int, m: float, scales: Scales, knots: Knots, state: np.ndarray
 ) -> tuple[float, np.int64, float, float]:
     """Draw a scale, one of the candidates (-1 where none could be drawn) and a time; also returns log f p(s) / q."""
-    cand, care, y = engine.candidates, engine.rule.care, draw_from(knots, state)
+    cand, quadrature, y = engine.candidates, engine.rule.quadrature, draw_from(knots, state)
     engine.tree.nodes[c].var = scales.leaves[c].unit * math.exp(y)
-    target = _target_of(engine, c, m)
-    i, t, ratio, log_total = propose(cand, target, weigh(cand, target, care), care.coarse, state)
+    target = target_of(engine, c, m)
+    i, t, ratio, log_sum = propose(cand, target, weigh(cand, target, quadrature), quadrature, state)
     x = np.int64(cand.branches[i].node) if i >= 0 else np.int64(-1)
-    return math.exp(y), x, t, ratio + log_total + _log_prior_over_proposal(knots, scales.half_df, y)
+    return math.exp(y), x, t, ratio + log_sum + _log_prior_over_proposal(knots, scales.half_df, y)

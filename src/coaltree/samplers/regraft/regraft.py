@@ -7,6 +7,7 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
     outlier_moves    a few rows at once, with the scales of their noise
     candidates       which branches are considered, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
+    placement        the mass of all branches for one row, for new rows and leave_one_out
     working_tree     links, times and upward messages
     lineage_counts   the coalescent's k(u) and its integral
     nearest          the neighbour graphs of local candidates
@@ -32,13 +33,12 @@ from .candidates import rows_are_apart, vectors
 from .nearest import neighbor_graphs
 from .outlier_blocks import can_move
 from .outlier_moves import move_together
-from .update import Engine, Rule, Workspace, make_engine, make_workspace, sweeps
+from .update import Engine, Rule, make_engine, sweep
 
 _MAX_ROWS_FOR_ALL = 128  # for which "auto" considers every branch
 _GLOBAL_UPDATES = 8  # of a local sweep consider every branch: a small share of the cost for every n
 _WARMUP_FACTOR = 2  # times as many near leaves: leaves of a poor start find their place sooner
 _UPDATES_PER_ITERATION, _BRANCHES_PER_ITERATION, _MAX_SWEEPS = 2_000, 60_000, 4
-_UPDATES_PER_BLOCK = 50_000  # between two calls of `progress`
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Regraft(Sampler):
     ----------
     candidates : "auto", "all" or "local"
         Which branches an update considers: all of them, or those on the paths from nearby leaves to the root (or, where
-        the old place is not among these, from random leaves around it) and, as often, those of the clade around the old
-        place, at a cost that does not grow with n. Both have the same posterior; "auto" is "all" for up to 128 rows.
+        the old place is not among these, from random leaves around it), at a cost that does not grow with n. Both have
+        the same posterior; "auto" is "all" for up to 128 rows.
     n_neighbors : int
         How many nearby leaves a local update starts from, out of twice as many neighbours of each leaf.
     start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`
@@ -68,7 +68,7 @@ class Regraft(Sampler):
     is_chain = True
     takes_leaf_variances = True
     _rule = Rule()  # tests vary it
-    _workspace: ClassVar[Workspace | None] = None  # of a chain; otherwise each step makes its own
+    _earlier: ClassVar[Engine | None] = None  # of a chain; otherwise each step makes its own arrays
 
     def __post_init__(self) -> None:
         check_choice("candidates", self.candidates, ("auto", "all", "local"))
@@ -98,27 +98,21 @@ class Regraft(Sampler):
         tree = first_tree(problem, self.start, rng)
         engine = self._engine(problem, W, self.neighbors(problem, rng))
         state = make_streams(rng, 1)[0]
-        dropped, (children, times) = _room_for(1, n), _room_for(n_samples, n)
-        block = max(1, _UPDATES_PER_BLOCK // (2 * n))
-        done, interrupted = 0, False
+        children, times = np.empty((n_samples, n - 1, 2), np.int32), np.empty((n_samples, n - 1))
+        n_kept, interrupted = 0, False
         try:
-            while done < total:
-                if done < n_warmup:
-                    last, kept = done + 1, dropped
-                else:
-                    last = min(total, done + block)
-                    part = slice(done - n_warmup, last - n_warmup)
-                    kept = children[part], times[part]
-                sweeps(engine, tree, kept, state)
-                done = last
+            for done in range(1, total + 1):
+                sweep(engine, *tree, state)
                 require_apart(rows_are_apart(engine.candidates))
+                if done > n_warmup:
+                    children[n_kept], times[n_kept] = tree
+                    n_kept += 1
                 if progress is not None:
                     progress(done, total)
         except (KeyboardInterrupt, SystemError) as error:
-            if done <= n_warmup or not is_interruption(error):
+            if n_kept == 0 or not is_interruption(error):
                 raise
             interrupted = True
-        n_kept = done - n_warmup
         children, times = children[:n_kept], times[:n_kept]
         log_joint = log_prior(times) + np.fromiter(map(problem.log_likelihood, children, times), float)
         info = {**_information(engine.tally), "interrupted": interrupted}
@@ -134,7 +128,7 @@ class Regraft(Sampler):
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         engine = self._engine(problem, W, neighbors)
         children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-        sweeps(engine, (children, times), _room_for(1, problem.n), make_streams(rng, 1)[0])
+        sweep(engine, children, times, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
 
@@ -162,7 +156,7 @@ class Regraft(Sampler):
         if not can_move(problem.n, neighbors):
             return tree, tails.scale
         engine = self._engine(problem, W, neighbors)
-        tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0])
+        tree, scale = move_together(engine, tree, tails, n_blocks, rng)
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 
@@ -182,7 +176,7 @@ class Regraft(Sampler):
 
     def for_chain(self, problem: Problem) -> "Regraft":
         """A sampler whose steps overwrite the same arrays."""
-        return self._with(_workspace=make_workspace(*vectors(problem, "Regraft").shape))
+        return self._with(_earlier=make_engine(problem, vectors(problem, "Regraft")))
 
     def _with(self, **changes: Any) -> "Regraft":
         changed = copy.copy(self)
@@ -192,14 +186,10 @@ class Regraft(Sampler):
     def _engine(self, problem: Problem, W: np.ndarray, neighbors: np.ndarray) -> Engine:
         neighbors = neighbors[:, :, : 2 * int(self.n_neighbors)]  # the warm-up has more, nearest first
         share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
-        return make_engine(problem, W, neighbors, self._rule._replace(global_share=share), self._workspace)
-
-
-def _room_for(n_trees: int, n: int) -> Merges:
-    return np.empty((n_trees, n - 1, 2), np.int32), np.empty((n_trees, n - 1))
+        return make_engine(problem, W, neighbors, self._rule._replace(global_share=share), self._earlier)
 
 
 def _information(tally: np.ndarray) -> dict[str, float]:
-    updates, moves, candidates, missed = (int(count) for count in tally)
+    updates, moves, candidates, missed = tally[0].tolist()
     updates = max(updates, 1)
     return {"accepted": moves / updates, "candidates": candidates / updates, "missed": missed / updates}

@@ -17,7 +17,7 @@ from ..._runtime.typing import Int
 from ...model.process.diffusion import blend, join
 from ...numerics.borrow import borrow
 from ...numerics.sorting import sorted_places
-from .lineage_counts import Lineages, add, borrow_lineages, clear, empty_lineages, remove
+from .lineage_counts import Lineages, add, clear, empty_lineages, remove
 
 NODE = np.dtype(
     [
@@ -30,41 +30,30 @@ NODE = np.dtype(
     ],
     align=True,
 )
+TOP = np.dtype([("root", np.int64), ("n_leaves", np.int64)])  # leaves that are on the tree
 
 
 class WorkingTree(NamedTuple):
-    """Nodes with their messages; `top` holds the root and the number of leaves on the tree."""
+    """Nodes with their messages."""
 
     nodes: np.ndarray  # (2n-1,) NODE
     mean: np.ndarray  # (2n-1, p)
-    top: np.ndarray  # (2,) int64
+    top: np.ndarray  # (1,) TOP
     lineages: Lineages
-
-
-@jit(inline="always")
-def borrow_tree(tree: WorkingTree) -> WorkingTree:
-    """The same without owners of arrays (`numerics.borrow`)."""
-    return WorkingTree(borrow(tree.nodes), borrow(tree.mean), borrow(tree.top), borrow_lineages(tree.lineages))
 
 
 def empty_working_tree(n: int, p: int) -> WorkingTree:
     """Allocate a tree for n leaves with p columns."""
     nodes = np.zeros(2 * n - 1, NODE)
     nodes["parent"] = nodes["left"] = nodes["right"] = -1
-    return WorkingTree(nodes, np.zeros((2 * n - 1, p)), np.zeros(2, np.int64), empty_lineages(n))
+    return WorkingTree(nodes, np.zeros((2 * n - 1, p)), np.zeros(1, TOP), empty_lineages(n))
 
 
-@jit
+@jit(inline="always")
 def merge(tree: WorkingTree, node: Int) -> None:
     """Make the message of an inner node from those of its children."""
-    _merge(tree.nodes, tree.mean, node)
-
-
-@jit
-def _merge(nodes: np.ndarray, mean: np.ndarray, node: Int) -> None:
-    nodes, mean = borrow(nodes), borrow(mean)
-    time = nodes[node].time
-    left, right = nodes[node].left, nodes[node].right
+    nodes, mean = tree.nodes, tree.mean
+    time, left, right = nodes[node].time, nodes[node].left, nodes[node].right
     s1 = nodes[left].var + (time - nodes[left].time)
     s2 = nodes[right].var + (time - nodes[right].time)
     _, w1, w2, var = join(s1, s2)
@@ -76,11 +65,10 @@ def _merge(nodes: np.ndarray, mean: np.ndarray, node: Int) -> None:
 @jit
 def refresh(tree: WorkingTree, node: Int) -> None:
     """Renew the messages from a node up to the root."""
-    node = np.int64(node)
-    nodes, mean = borrow(tree.nodes), borrow(tree.mean)
+    tree, node = borrow(tree), np.int64(node)
     while node >= 0:
-        _merge(nodes, mean, node)
-        node = np.int64(nodes[node].parent)
+        merge(tree, node)
+        node = np.int64(tree.nodes[node].parent)
 
 
 @jit
@@ -116,13 +104,10 @@ def _depth_first(nodes: np.ndarray, root: Int, order: np.ndarray) -> None:
 
 @jit
 def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: np.ndarray) -> np.ndarray:
-    """Fill a working tree from merges in order of time; returns the number that each node got.
-
-    There may be fewer merges than room: then the leaves are the first, for more to be grafted on.
-    """
+    """Fill a working tree from merges in order of time; returns the number that each node got."""
+    tree = borrow(tree)
     nodes, n_merges = tree.nodes, times.size
     n = n_merges + 1
-    first_inner = (nodes.size + 1) // 2
     by_time = np.empty(2 * n - 1, nodes.dtype)
     for i in range(n):
         by_time[i].left = -1
@@ -133,7 +118,7 @@ def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarr
     _depth_first(by_time, n + n_merges - 1, order)
     number = np.arange(2 * n - 1)
     for i in range(n_merges):
-        number[order[i]] = first_inner + n_merges - 1 - i
+        number[order[i]] = n + n_merges - 1 - i
     for i in range(n):
         put_leaf(tree, i, W[i], leaf_var[i])
     clear(tree.lineages)
@@ -148,8 +133,8 @@ def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarr
         add(tree.lineages, node, times[k])
     root = number[n + n_merges - 1]
     nodes[root].parent = -1
-    tree.top[0] = root
-    tree.top[1] = n
+    tree.top[0].root = root
+    tree.top[0].n_leaves = n
     return number
 
 
@@ -159,7 +144,7 @@ def unload(tree: WorkingTree, children: np.ndarray, times: np.ndarray) -> None:
     nodes, n_merges = tree.nodes, times.size
     n = n_merges + 1
     order = np.empty(n_merges, np.int64)
-    _depth_first(nodes, tree.top[0], order)
+    _depth_first(nodes, tree.top[0].root, order)
     upwards, time = np.empty(n_merges, np.int64), np.empty(n_merges)
     for k in range(n_merges):
         upwards[k] = order[n_merges - 1 - k]
@@ -176,23 +161,10 @@ def unload(tree: WorkingTree, children: np.ndarray, times: np.ndarray) -> None:
 
 
 @jit(inline="always")
-def sibling_of(tree: WorkingTree, c: Int) -> np.int64:
-    """The other child of c's parent."""
-    return sibling_in(tree.nodes, c)
-
-
-@jit(inline="always")
-def sibling_in(nodes, c: Int) -> np.int64:
-    nodes = borrow(nodes)
-    parent = nodes[nodes[c].parent]
-    return np.int64(parent.left if parent.right == c else parent.right)
-
-
-@jit
 def _replace_child(tree: WorkingTree, parent: Int, old: Int, new: Int) -> None:
-    nodes = borrow(tree.nodes)
+    nodes = tree.nodes
     if parent < 0:
-        tree.top[0] = new
+        tree.top[0].root = new
     elif nodes[parent].left == old:
         nodes[parent].left = new
     else:
@@ -200,65 +172,42 @@ def _replace_child(tree: WorkingTree, parent: Int, old: Int, new: Int) -> None:
     nodes[new].parent = parent
 
 
-@jit(inline="always")
-def _count_leaves(nodes: np.ndarray, node: Int, change: Int) -> None:
-    """Add to the sizes from a node up to the root."""
-    node, nodes = np.int64(node), borrow(nodes)
-    while node >= 0:
-        nodes[node].size += change
-        node = np.int64(nodes[node].parent)
-
-
-@jit(inline="always")
-def detach(tree: WorkingTree, c: Int) -> None:
-    """Take c off with its subtree, and its parent with it. Lineages and messages stay as they are."""
-    nodes, parent = tree.nodes, np.int64(tree.nodes[c].parent)
-    _replace_child(tree, np.int64(nodes[parent].parent), parent, sibling_of(tree, c))
-    _count_leaves(nodes, nodes[parent].parent, -nodes[c].size)
-    nodes[c].parent = -1
-    nodes[parent].parent = -1
-
-
-@jit
-def attach(tree: WorkingTree, c: Int, parent: Int, x: Int, time: float) -> None:
-    """Join c, through the free node `parent`, to the branch above x. Lineages and messages stay as they are."""
-    nodes = borrow(tree.nodes)
-    _replace_child(tree, np.int64(nodes[x].parent), x, parent)
-    nodes[parent].left = x
-    nodes[parent].right = c
-    nodes[parent].time = time
-    nodes[x].parent = parent
-    nodes[c].parent = parent
-    nodes[parent].size = nodes[x].size
-    _count_leaves(nodes, parent, nodes[c].size)
-
-
 @jit
 def prune(tree: WorkingTree, c: Int) -> tuple[np.int64, np.int64, float]:
-    """Take c off, with lineages and messages renewed; returns the free node, the node c was joined to, and when."""
-    tree = borrow_tree(tree)
-    parent, x = np.int64(tree.nodes[c].parent), sibling_of(tree, c)
-    t = tree.nodes[parent].time
-    detach(tree, c)
+    """Take c off with its subtree, and its parent with it; returns this free node, the node c was joined to, and when.
+
+    Lineages and messages are renewed.
+    """
+    tree = borrow(tree)
+    nodes, parent = tree.nodes, np.int64(tree.nodes[c].parent)
+    x, above = np.int64(nodes[parent].left), np.int64(nodes[parent].parent)
+    if x == c:
+        x = np.int64(nodes[parent].right)
+    _replace_child(tree, above, parent, x)
+    nodes[c].parent = -1
+    nodes[parent].parent = -1
     remove(tree.lineages, parent)
-    refresh(tree, np.int64(tree.nodes[x].parent))
-    return parent, x, t
+    refresh(tree, above)
+    return parent, x, nodes[parent].time
 
 
 @jit
 def regraft(tree: WorkingTree, c: Int, parent: Int, x: Int, t: float) -> None:
-    """Join c to the branch above x at time t through a free node, with lineages and messages renewed."""
-    tree = borrow_tree(tree)
-    attach(tree, c, parent, x, t)
+    """Join c, through the free node `parent`, to the branch above x; lineages and messages are renewed."""
+    tree = borrow(tree)
+    nodes = tree.nodes
+    _replace_child(tree, np.int64(nodes[x].parent), x, parent)
+    nodes[parent].left = x
+    nodes[parent].right = c
+    nodes[parent].time = t
+    nodes[x].parent = parent
+    nodes[c].parent = parent
     add(tree.lineages, parent, t)
     refresh(tree, parent)
 
 
 def copy_tree(source: WorkingTree, target: WorkingTree) -> None:
     """Copy a tree of the same size with its lineages."""
-    for mine, yours in zip(_arrays(source), _arrays(target), strict=True):
-        np.copyto(yours, mine)
-
-
-def _arrays(tree: WorkingTree) -> tuple[np.ndarray, ...]:
-    return tree.nodes, tree.mean, tree.top, tree.lineages.sums, tree.lineages.links
+    theirs, ours = ((tree.nodes, tree.mean, tree.top, *tree.lineages[:2]) for tree in (source, target))
+    for one, other in zip(theirs, ours, strict=True):
+        np.copyto(other, one)

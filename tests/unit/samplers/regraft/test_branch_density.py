@@ -12,18 +12,21 @@ from coaltree._runtime.random_streams import make_streams
 from coaltree.samplers.regraft.branch_density import (
     draw_time,
     log_density,
-    log_mass_bound,
     log_mass_estimate,
     log_proposal,
 )
-from coaltree.samplers.regraft.candidates import Care, branch_of, proposal_row, weigh
+from coaltree.samplers.regraft.candidates import Quadrature, branch_of, proposal_row, weigh
 from tests.pruned_trees import leaves_of, make_case
 from tests.reference import regraft as reference
 
 
 def candidate_of(case, x):
     leaves = frozenset(reference.leaves_under(case.rest, x))
-    return next(i for i in range(case.cand.counts[0]) if leaves_of(case.tree, case.cand.branches["node"][i]) == leaves)
+    return next(
+        i
+        for i in range(case.cand.counts["candidates"][0])
+        if leaves_of(case.tree, case.cand.branches["node"][i]) == leaves
+    )
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])
@@ -34,7 +37,7 @@ def test_log_density_differs_from_the_joint_by_a_constant(d, noise):
         rng = np.random.default_rng(seed)
         n = len(case.X)
         found = reference.branches(case.rest, n, case.c)
-        assert len(found) == case.cand.counts[0]
+        assert len(found) == case.cand.counts["candidates"][0]
         gaps = []
         for x, lower, upper in found:
             branch = branch_of(case.cand.branches, candidate_of(case, x))
@@ -48,9 +51,9 @@ def test_log_density_differs_from_the_joint_by_a_constant(d, noise):
 
 def proposals(case):
     """(branch, row) of every candidate, each traced alone."""
-    weigh(case.cand, case.target, Care())
-    for i in range(case.cand.counts[0]):
-        row = proposal_row(case.cand, i, case.target, 1.0)
+    weigh(case.cand, case.target, Quadrature())
+    for i in range(case.cand.counts["candidates"][0]):
+        row = proposal_row(case.cand, i, case.target, Quadrature())
         yield i, branch_of(case.cand.branches, i), row
 
 
@@ -96,15 +99,6 @@ def test_log_proposal_is_close_to_the_density_and_knows_its_own_mass(d):
     assert np.max(log_ratios) < math.log(1e5)
 
 
-@pytest.mark.parametrize("d", [0, 1, 8, 300])
-def test_log_mass_bound_is_above_the_mass_of_a_branch(d):
-    for seed in range(20):
-        case = make_case(200 + seed, d)
-        for _, branch, row in proposals(case):
-            bound = log_mass_bound(branch, case.target)
-            assert case.cand.proposals.rows["log_mass"][row] < bound + 0.05
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize("d", [0, 1, 2, 8, 300])
 def test_log_mass_estimate_is_close_to_the_mass_and_never_far_below(d, noise):
@@ -112,7 +106,7 @@ def test_log_mass_estimate_is_close_to_the_mass_and_never_far_below(d, noise):
     errors, weights = [], []
     for seed in range(40):
         case = make_case(400 + seed, d, noise, n=12)
-        best = weigh(case.cand, case.target, Care())
+        best = weigh(case.cand, case.target, Quadrature())
         for _, branch, row in proposals(case):
             log_mass = case.cand.proposals.rows["log_mass"][row]
             errors.append(log_mass_estimate(branch, case.target) - log_mass)

@@ -10,7 +10,7 @@ import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import InputError
 from coaltree.samplers.regraft import insertion
-from coaltree.samplers.regraft.candidates import Care
+from coaltree.samplers.regraft.candidates import Quadrature
 from coaltree.samplers.regraft.insertion import Insertion, insertion_tree
 from coaltree.samplers.regraft.update import Rule, make_engine
 from tests.reference.evidence import exact_posterior
@@ -57,7 +57,7 @@ def test_insertion_evidence_is_not_the_normaliser_of_its_proposal(monkeypatch):
     """Negative control: with a coarse proposal, weighing by its mass instead of f / q is wrong."""
     problem = problem_of(3, 1, 31)
     exact = exact_posterior(problem.W)
-    coarse = Rule(care=Care(coarse=12.0))
+    coarse = Rule(quadrature=Quadrature(spacing=12.0))
     monkeypatch.setattr(insertion, "make_engine", lambda problem, W: make_engine(problem, W, rule=coarse))
     right = np.exp([run(Insertion(200), problem, seed).log_evidence - exact.log_evidence for seed in range(25)])
     assert abs(right.mean() - 1.0) < 4.5 * right.std() / math.sqrt(24)
@@ -74,7 +74,7 @@ def normaliser_alone(problem, rule, seed, n_particles=200):
         for leaf in range(1, problem.n):
             insertion.insert(engine, leaf, insertion._EVERY_BRANCH, population.streams[i])
             cand = engine.candidates
-            log_weights[i] += np.logaddexp.reduce(cand.branches["log_weight"][: cand.counts[0]])
+            log_weights[i] += np.logaddexp.reduce(cand.branches["log_weight"][: cand.counts["candidates"][0]])
     log_weights += (problem.n - 1) * population._constant
     return np.logaddexp.reduce(log_weights) - math.log(n_particles)
 

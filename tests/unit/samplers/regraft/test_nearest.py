@@ -12,7 +12,7 @@ from tests.reference.neighbors import by_sorting, recall
 def in_cells(monkeypatch):
     """Few rows, searched as many are."""
     monkeypatch.setattr(search, "_MAX_EXACT_PAIRS", 0)
-    monkeypatch.setattr(search, "_MIN_SEEN", 400)
+    monkeypatch.setattr(search, "_MIN_SEEN", 600)
 
 
 def test_nearest_of_queries_apart_from_points():
@@ -36,7 +36,7 @@ def test_nearest_in_cells_finds_less_without_neighbors_of_neighbors(in_cells, mo
     W = np.random.default_rng(4).normal(size=(4000, 6))
     exact = by_sorting(W[:200], W, 9)[:, 1:]
     found = recall(nearest(W, W, 8, np.arange(4000))[:200], exact)
-    monkeypatch.setattr(search, "_among_neighbors", lambda order, points, found: found)
+    monkeypatch.setattr(search, "_ask_neighbors", lambda points, near: near)
     assert recall(nearest(W, W, 8, np.arange(4000))[:200], exact) < found
 
 
@@ -72,7 +72,6 @@ def test_nearest_in_cells_of_equal_rows_and_no_columns(in_cells):
 
 def test_nearest_does_not_depend_on_threads(in_cells, monkeypatch):
     W = np.random.default_rng(7).normal(size=(3000, 5))
-    monkeypatch.setattr(search, "_QUERIES_PER_BLOCK", 100)
     found = []
     for n_threads in (1, 3):
         monkeypatch.setattr(search, "allowed_threads", lambda n_threads=n_threads: n_threads)

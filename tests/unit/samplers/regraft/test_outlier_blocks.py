@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from coaltree._runtime.random_streams import make_streams
 from coaltree.samplers.regraft import outlier_blocks
 from coaltree.samplers.regraft.nearest import nearest
 
@@ -51,8 +50,8 @@ def test_can_move_needs_enough_rows_and_neighbors():
 def test_draw_block_draws_different_rows_and_the_least_far_first():
     X = np.random.default_rng(0).standard_normal((60, 2))
     around = outlier_blocks.neighborhoods(X, np.empty((0, 60, 0), np.int32))
-    state = make_streams(np.random.default_rng(1), 1)[0]
-    blocks = [outlier_blocks.draw_block(around, state) for _ in range(1000)]
+    rng = np.random.default_rng(1)
+    blocks = [outlier_blocks.draw_block(around, rng) for _ in range(1000)]
     assert all(len(set(block)) == len(block) for block in blocks)
     sizes = np.bincount([len(block) for block in blocks], minlength=5)[1:]
     assert np.all(np.abs(sizes - [150, 500, 200, 150]) < 4.5 * np.sqrt([128, 250, 160, 128]))

@@ -165,20 +165,20 @@ def test_new_places_weigh_the_same_as_old_ones_when_seen_from_there(is_local):
             old, new = np.empty(k, outlier_moves.PLACE), np.empty(k, outlier_moves.PLACE)
             old["s"] = scale[block]
             outlier_moves._take_off(engine.tree, block, old)
-            outlier_moves._put_back(engine, block, around, old, scales, was_clade, np.bool_(True))
+            outlier_moves._put(engine, block, around, old, scales, was_clade, np.bool_(False), state)
             assert picture(engine.tree, n) == before
             outlier_moves._take_off(engine.tree, block, old)
             new["free"], is_clade = old["free"], k > 1 and not was_clade
-            log_new = outlier_moves._put_anew(engine, block, around, new, scales, is_clade, state)
+            log_new = outlier_moves._put(engine, block, around, new, scales, is_clade, np.bool_(True), state)
             if log_new > -math.inf:
                 n_compared += 1
                 held = frozenset(block.tolist()) in picture(engine.tree, n)[0]
                 assert held or not is_clade
                 outlier_moves._take_off(engine.tree, block, new)
-                back = outlier_moves._put_back(engine, block, around, new, scales, is_clade, np.bool_(True))
+                back = outlier_moves._put(engine, block, around, new, scales, is_clade, np.bool_(False), state)
                 assert back == pytest.approx(log_new, rel=1e-9)
                 outlier_moves._take_off(engine.tree, block, new)
-            outlier_moves._put_back(engine, block, around, old, scales, was_clade, np.bool_(False))
+            outlier_moves._put(engine, block, around, old, scales, was_clade, np.bool_(False), state)
             assert picture(engine.tree, n) == before
     assert n_compared > 60
 

@@ -1,4 +1,4 @@
-"""Where new rows join a tree: against leaving leaves out, and against the masses they are drawn from."""
+"""The mass of all branches against tracing each and a grid of scales; where rows join against leaving leaves out."""
 
 import math
 
@@ -8,9 +8,11 @@ import pytest
 import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.model.process.whitened import Problem
+from coaltree.samplers.regraft.candidates import Quadrature, log_total, weigh
 from coaltree.samplers.regraft.leave_one_out import log_density_of_leaves
-from coaltree.samplers.regraft.placement import locate, log_sum
+from coaltree.samplers.regraft.placement import Located, integrate, locate, log_add, log_scale_weight
 from coaltree.samplers.regraft.working_tree import empty_working_tree, load, prune, unload
+from tests.pruned_trees import make_case
 
 N, D = 12, 3
 
@@ -60,6 +62,50 @@ def test_locate_puts_a_row_that_equals_a_leaf_beside_it():
     assert locate(tree.children, tree.times, Problem(X, D), X[:0], streams(0)).log_mass.shape == (0, 2 * N - 1)
 
 
-def test_log_sum_of_logs():
-    assert log_sum(-1000.0, -1001.0) == pytest.approx(np.logaddexp(-1000.0, -1001.0))
-    assert log_sum(-math.inf, -math.inf) == -math.inf and log_sum(-math.inf, 2.0) == 2.0
+CLOSE = Quadrature(spacing=0.1, negligible=16.0)
+
+
+def leaf_case(seed, d, noise):
+    """A case in which a leaf is off a tree of 30."""
+    return next(case for case in (make_case(seed + 100 * i, d, noise, n=30) for i in range(50)) if case.c < 30)
+
+
+def integrated(case, half_df):
+    """Log Z and the masses of the branches."""
+    located = Located(np.empty(1), np.full((1, 59), -np.inf), np.empty(1, np.int64), np.empty(1))
+    state = make_streams(np.random.default_rng(0), 1)[0]
+    integrate(case.cand, case.target, half_df, CLOSE, located, 0, state)
+    assert located.log_mass[0, located.node[0]] > -np.inf and located.time[0] > 0.0
+    return located.log_density[0], located.log_mass[0]
+
+
+@pytest.mark.parametrize("d", [1, 4, 100])
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_integrate_finds_the_mass_of_every_branch_that_matters(d, noise):
+    for seed in range(5):
+        case = leaf_case(seed, d, noise)
+        log_density, log_mass = integrated(case, 0.0)
+        every = log_total(case.cand, weigh(case.cand, case.target, Quadrature(spacing=0.05, negligible=np.inf)))
+        assert log_density == pytest.approx(every, abs=0.003)
+        assert np.logaddexp.reduce(log_mass) == pytest.approx(every, abs=0.003)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize("half_df", [0.5, 2.0, 30.0])
+def test_integrate_sums_over_scales(d, half_df):
+    for seed in range(3):
+        case = leaf_case(seed, d, 0.2)
+        log_density, log_mass = integrated(case, half_df)
+        ys = np.linspace(-8.0, 14.0, 441)
+        levels = []
+        for y in ys:
+            target = case.target._replace(var_less_time=0.2 * math.exp(y))
+            levels.append(log_total(case.cand, weigh(case.cand, target, CLOSE)) + log_scale_weight(y, half_df))
+        expected = np.logaddexp.reduce(levels) + math.log(ys[1] - ys[0])
+        assert log_density == pytest.approx(expected, abs=0.01)
+        assert np.logaddexp.reduce(log_mass) == pytest.approx(expected, abs=0.01)
+
+
+def test_log_add_adds_logs():
+    assert log_add(-1000.0, -1001.0) == pytest.approx(np.logaddexp(-1000.0, -1001.0))
+    assert log_add(-math.inf, -math.inf) == -math.inf and log_add(-math.inf, 2.0) == 2.0

@@ -70,7 +70,7 @@ def test_regraft_of_a_chain_overwrites_its_arrays_and_gives_the_same_bits(sample
         tree = stepping.step(problem, None, rng)[:2]
         for _ in range(3):
             tree = stepping.step(problem, tree, rng, neighbors=neighbors)[:2]
-            tree, scale = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors, n_blocks=5)
+            tree, scale = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors, n_blocks=20)
         trees.append((*tree, scale))
     assert np.any(trees[0][2] != tails.scale)
     for found in trees[1:]:
@@ -78,9 +78,9 @@ def test_regraft_of_a_chain_overwrites_its_arrays_and_gives_the_same_bits(sample
             np.testing.assert_array_equal(ours, first)
     stepping = sampler.for_chain(problem)
     engine = stepping._engine(problem, np.ascontiguousarray(problem.W), sampler.neighbors(problem, rng))
-    assert engine.tree.nodes is stepping._workspace.tree.nodes
+    assert engine.tree.nodes is stepping._earlier.tree.nodes
     more = sampler.for_chain(problem).for_warmup()
-    assert more._workspace is not None and more.n_neighbors == 2 * sampler.n_neighbors
+    assert more._earlier is not None and more.n_neighbors == 2 * sampler.n_neighbors
 
 
 def test_regraft_of_rotated_rows_is_the_same_up_to_rounding():

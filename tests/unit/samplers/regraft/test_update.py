@@ -11,9 +11,9 @@ import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.model.process.coalescent import standardized_gaps
 from coaltree.model.process.whitened import Problem
-from coaltree.samplers.regraft.candidates import Care
+from coaltree.samplers.regraft.candidates import Quadrature
 from coaltree.samplers.regraft.regraft import Regraft
-from coaltree.samplers.regraft.update import Rule, sweeps
+from coaltree.samplers.regraft.update import Rule, sweep
 from coaltree.samplers.starts import first_tree
 from tests.reference import regraft as reference
 from tests.reference.evidence import exact_posterior
@@ -50,8 +50,7 @@ def test_sweeps_keep_caches_true(sampler):
     problem = problem_of(60, 5, noise=0.1)
     children, times = first_tree(problem, "average", np.random.default_rng(0))
     engine = sampler._engine(problem, problem.W, sampler.neighbors(problem, np.random.default_rng(0)))
-    kept = np.empty((1, 59, 2), np.int32), np.empty((1, 59))
-    sweeps(engine, (children, times), kept, make_streams(np.random.default_rng(2), 1)[0])
+    sweep(engine, children, times, make_streams(np.random.default_rng(2), 1)[0])
     tree = engine.tree
     inner = {x: tree.nodes[["left", "right", "time"]][x].tolist() for x in range(60, 119)}
     for x in range(119):
@@ -142,7 +141,7 @@ def test_sweeps_with_variances_of_other_rows_are_found_out(exact):
 def test_update_without_the_correction_is_found_out_where_the_proposal_is_coarse(exact):
     @dataclass(frozen=True)
     class Uncorrected(Regraft):
-        _rule = Rule(care=Care(coarse=12.0), correct=False)
+        _rule = Rule(quadrature=Quadrature(spacing=12.0), correct=False)
 
     X, posterior = exact[4, 2, 0.0]
     problem = Problem(np.ascontiguousarray(X), 2)
@@ -151,7 +150,7 @@ def test_update_without_the_correction_is_found_out_where_the_proposal_is_coarse
 
     @dataclass(frozen=True)
     class Corrected(Regraft):
-        _rule = Rule(care=Care(coarse=12.0))
+        _rule = Rule(quadrature=Quadrature(spacing=12.0))
 
     draws = Corrected("all", start="prior").run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
     assert np.abs(discrepancies(draws, posterior)).max() < 4.5
