@@ -435,6 +435,12 @@ class Posterior:
         GroupSupport
             The posterior mean of the Jaccard similarity and its interval, the share of trees with exactly this clade,
             and which leaves wander in or out of the closest one.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+        >>> support = post.support([0, 1, 2])
         """
         return group_support(self, rows)
 
@@ -479,6 +485,12 @@ class Posterior:
         Returns
         -------
         ndarray (n, n)
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+        >>> together = post.coclustering(3)
         """
         return coclustering(self, labels)
 
@@ -522,6 +534,12 @@ class Posterior:
         -------
         ndarray (n, k)
             Columns in the order of the sorted labels. Where a DataFrame was fitted, one with a last column "none".
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+        >>> probability = post.membership(post.cut(3))
         """
         partition = read_labels(labels, self)
         _, probability = stability_and_membership(self, partition, WORD_LEVEL)
@@ -544,6 +562,12 @@ class Posterior:
         Returns
         -------
         ClusterStability
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+        >>> stability = post.stability(post.cut(3))
         """
         level = check_level("level", level)
         return stability_and_membership(self, read_labels(labels, self), level)[0]
@@ -585,6 +609,12 @@ class Posterior:
         ClusterSuggestion
             The number, the range `low` to `high` that other draws might suggest, the least stability at every number
             (`candidates`), and the reason in a sentence.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+        >>> k = post.suggest_n_clusters().n_clusters
         """
         return self._once(suggest_n_clusters) if max_clusters is None else suggest_n_clusters(self, max_clusters)
 
