@@ -36,7 +36,7 @@ class ClusterAnswer(NamedTuple):
     @property
     def none(self) -> np.ndarray:
         """(n,) the probability of being in none of the clusters."""
-        return np.maximum(1.0 - self.membership.sum(axis=1), 0.0)
+        return np.asarray(np.maximum(1.0 - self.membership.sum(axis=1), 0.0))
 
     @property
     def most_probable(self) -> np.ndarray:

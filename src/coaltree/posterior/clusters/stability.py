@@ -131,7 +131,7 @@ def in_a_word(jaccard: float, low: float) -> str:
 def coclustering(posterior: "Posterior", clusters: ArrayLike) -> np.ndarray:
     """(n, n) share of draws in which two leaves are under one C_t(A), for labels or for a number of clusters."""
     n = posterior.n
-    labels = posterior.cut(int(clusters)) if is_whole(clusters) else clusters
+    labels = posterior.cut(int(np.asarray(clusters))) if is_whole(clusters) else clusters
     numbers = read_labels(labels, posterior).numbers
     require_memory(8 * n * n, f"The co-clustering matrix of {n} leaves", "cut() and membership() need none")
     nodes = closest_clades(posterior.children, numbers).nodes
