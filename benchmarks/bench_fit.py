@@ -19,8 +19,8 @@ from scipy.cluster.hierarchy import linkage
 import coaltree as ct
 from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains.chain import advance, begin, one_iteration, problem_of
-from coaltree.inference.chains.state import ChainData
 from coaltree.inference.settings import RunSettings
+from coaltree.model.model import Model
 from coaltree.model.process.noise import NOISE_LEVEL, as_noise, noise_model
 from coaltree.posterior.diagnostics.convergence import scalar_figures
 from coaltree.samplers import MPost2, Regraft
@@ -50,14 +50,14 @@ def digits():
 
 def settled(X, covariance, noise, n_iterations):
     """Data and settings without warm-up, and a chain after so many iterations."""
-    data = ChainData(X, covariance, noise_model(as_noise(noise), X))
+    data = Model(X, covariance, noise_model(as_noise(noise), X))
     settings = RunSettings(Regraft(candidates="local"))
     chain = begin(data, settings, np.random.SeedSequence(0))
     return data, settings, advance(data, settings, chain, n_iterations)[0]
 
 
 def iteration_of(data, settings, chain):
-    problem = problem_of(data, settings.sampler, chain)
+    problem = problem_of(data, settings.sampler, chain.state)
 
     def iteration():
         with single_threaded_blas():
@@ -87,11 +87,11 @@ def run():
     X, name = digits()
     covariance = ct.Matern32((3.0, 3.0), 0.1, (16, 16)).adapt(X)
     data, settings, chain = settled(X, covariance, 0.0, n_iterations=10)
-    sampler, problem = settings.sampler, problem_of(data, settings.sampler, chain)
+    sampler, problem = settings.sampler, problem_of(data, settings.sampler, chain.state)
 
     def its_sweeps():
         for _ in range(sampler.steps_per_iteration(problem.n, chain.neighbors)):
-            sampler.step(problem, chain.tree, chain.rng, neighbors=chain.neighbors)
+            sampler.step(problem, chain.state.tree, chain.rng, neighbors=chain.neighbors)
 
     seconds = side_by_side(
         {

@@ -98,7 +98,7 @@ def test_checkpoints_that_are_crafted_are_refused(noisy, part, tmp_path):
     saved = hostile.small_checkpoint(path, noisy)
     content = archive.read(path, "coaltree checkpoint", checkpoint._VERSION)
     run = hostile.small_run(noisy)
-    first = run.data, run.settings, run.state
+    first = run.model, run.settings, run.state
     assert saved.restore(*first).n_draws == 2
     passed = []
     for place, value in crafted(content)[::part]:

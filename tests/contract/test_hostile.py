@@ -157,7 +157,7 @@ def crafted_checkpoint(folder, place, value, version=CHECKPOINT):
     archive.write(path, "coaltree checkpoint", version, hostile.changed(content, place, value))
     try:
         run = hostile.small_run()
-        saved.restore(run.data, run.settings, run.state)
+        saved.restore(run.model, run.settings, run.state)
     finally:
         path.unlink()
 

@@ -12,9 +12,9 @@ import pytest
 
 from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains import gibbs_parameters
-from coaltree.inference.chains.chain import one_iteration, problem_of
-from coaltree.inference.chains.state import Chain, ChainData
+from coaltree.inference.chains.chain import Chain, one_iteration, problem_of
 from coaltree.inference.settings import RunSettings
+from coaltree.model import model as library
 from coaltree.model.covariance import (
     Diagonal,
     Full,
@@ -27,6 +27,7 @@ from coaltree.model.covariance import (
     SquaredExponential,
 )
 from coaltree.model.data.replicates import replicates_of
+from coaltree.model.draws import State
 from coaltree.model.process.coalescent import log_prior, simulate_tree
 from coaltree.model.process.diffusion import log_likelihood, simulate_data
 from coaltree.model.process.noise import Noise, first_draw, noise_model, row_variances
@@ -120,7 +121,8 @@ def forward(model, n_draws, rng):
 
 def by_turns(model, n_draws, rng, sampler, one_iteration=one_iteration):
     settings = RunSettings(sampler)
-    data = ChainData(np.empty((0, model.d)), model.covariance, model.noise_model, model.replicates, model.missing)
+    rows = np.empty((0, model.d))
+    data = library.Model(rows, model.covariance, model.noise_model, model.replicates, model.missing)
     covariance, noise, tree = model.draw_prior(rng)
     children, times = tree.children, tree.times
     draws, constant = [], first_draw(model.noise_model)
@@ -129,12 +131,13 @@ def by_turns(model, n_draws, rng, sampler, one_iteration=one_iteration):
         hidden = np.empty(0) if model.missing is None else X[model.missing]
         data = data._replace(values=X)
         # After the iteration in which neighbours are searched, from what is given in all of them.
-        chain = Chain((children, times), covariance, noise, hidden, None, rng, iteration=1)
-        before = chain._replace(covariance=model.covariance, noise=constant, imputed=np.zeros_like(hidden))
-        chain = chain._replace(neighbors=sampler.neighbors(problem_of(data, sampler, before), rng))
-        chain, _, _ = one_iteration(data, settings, chain, problem_of(data, sampler, chain))
-        (children, times), covariance, noise = chain.tree, chain.covariance, chain.noise
-        draws.append(model.statistics(covariance, noise, children, times, data.filled(chain.imputed)))
+        state = State((children, times), covariance, noise, hidden)
+        before = state._replace(covariance=model.covariance, noise=constant, imputed=np.zeros_like(hidden))
+        neighbors = sampler.neighbors(problem_of(data, sampler, before), rng)
+        chain = Chain(state, neighbors, rng, iteration=1)
+        chain, _, _ = one_iteration(data, settings, chain, problem_of(data, sampler, state))
+        (children, times), covariance, noise, imputed = chain.state
+        draws.append(model.statistics(covariance, noise, children, times, data.filled(imputed)))
     return np.array(draws)
 
 

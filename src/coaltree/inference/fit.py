@@ -15,33 +15,39 @@ from typing import Any, Literal
 import joblib
 import numpy as np
 
-from .._runtime.progress import Progress
+from .._runtime.memory import require_memory
+from .._runtime.progress import Progress, duration
 from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
 from ..errors import CoaltreeWarning, InputError, InterruptedWarning
-from ..model.covariance import CovarianceLike
+from ..model.covariance import CovarianceLike, Full
 from ..model.data.table import as_frame
 from ..model.data.transform import TransformLike
-from ..model.process.noise import NoiseLike
+from ..model.draws import Draws
+from ..model.model import Model
+from ..model.process.noise import Noise, NoiseLike, as_noise
 from ..posterior import Posterior
 from ..posterior.diagnostics import convergence, resamples
 from ..posterior.diagnostics.agreement import from_info
 from ..posterior.diagnostics.convergence_summary import chain_figures, resampled_figures, warn_if_poor
 from ..posterior.io.pandas_output import remember_index
-from ..samplers.base import SamplerLike
+from ..posterior.of_draws import posterior_of_draws
+from ..samplers.base import Sampler, SamplerLike
 from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree
 from .chains.initial_states import starts_of_chains
-from .chains.resampling import drift, pooled
+from .chains.resampling import check_resampling, drift, pooled
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
 from .control.compile_ahead import compile_ahead
 from .control.run import Run, bytes_per_draw
 from .control.run_state import RunState
-from .fit_data import FitData, prepare, to_posterior
-from .settings import DEFAULT_RESAMPLES, SECONDS_SPENT, RunSettings, check_settings, with_limits
+from .settings import DEFAULT_RESAMPLES, MIN_DRAWS, SECONDS_SPENT, RunSettings, check_settings, with_limits
+
+MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
+MATRICES_AT_ONCE, FACTORISATIONS_PER_ITERATION = 8, 15  # of a full covariance, roughly
 
 
 def fit(
@@ -119,44 +125,73 @@ def fit(
     settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_seconds, resample, n_resamples)
     if isinstance(settings.sampler, Regraft):  # others need few of these kernels
         compile_ahead(quiet=progress is False)
-    data = prepare(
-        X,
-        covariance,
-        settings,
-        noise=noise,
-        errors=errors,
-        groups=groups,
-        transform=transform,
-    )
-    run = begin_run(data, settings, start, random_state, checkpoint)
-    run.to_posterior = make = maker_of_posteriors(data, run.settings)
+    if noise is None:  # Student's where the sampler can learn it, else none
+        noise = Noise(tails="student") if settings.sampler.learns_noise else Noise(0.0)
+    noise, given = as_noise(noise), {"errors": errors, "groups": groups, "transform": transform}
+    _announce_cost_of_full(covariance, X, settings)
+    model = Model.of(X, covariance, noise, allow_full=settings.resample is None, **given)
+    _check_sampler(settings.sampler, model)
+    run = begin_run(model, settings, start, random_state, checkpoint)
+    run.to_posterior = make = maker_of_posteriors(model, run.settings)
     complete(run, n_jobs, progress)
-    post = posterior_of(data, run, make)
+    post = posterior_of(model, run, make)
     remember_index(post, X, groups)
     post.info["seconds"] = time.perf_counter() - began
     _judge(post)
     return post
 
 
+def _check_sampler(sampler: Sampler, model: Model) -> None:
+    """Refuse what a sampler cannot do."""
+    if sampler.learns_noise:
+        return
+    name = type(sampler).__name__
+    if model.noise.is_random:
+        raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
+    if not sampler.takes_leaf_variances and (model.leaves.errors is not None or model.replicates is not None):
+        raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')
+
+
+def _announce_cost_of_full(covariance: CovarianceLike, X: Any, settings: RunSettings) -> None:
+    """Refuse or announce what a full covariance of many columns takes, before the first of its large matrices."""
+    is_full = isinstance(covariance, Full) or (isinstance(covariance, str) and covariance == "full")
+    d = np.shape(X)[1] if is_full and np.ndim(X) == 2 else 0
+    if d < MANY_COLUMNS:
+        return
+    n_chains, n_draws = settings.n_chains, settings.n_samples or MIN_DRAWS
+    what = f"a full covariance of {d:,} columns with {n_chains} chains of {n_draws} trees"
+    instead = 'use covariance="diagonal", fewer columns or fewer trees'
+    require_memory((2 * n_draws + MATRICES_AT_ONCE) * n_chains * 8 * d * d, what, instead)
+    with single_threaded_blas():
+        small = 0.1 + np.eye(MANY_COLUMNS // 4)
+        began = time.perf_counter()
+        np.linalg.cholesky(small)
+        seconds = FACTORISATIONS_PER_ITERATION * (time.perf_counter() - began) * (d / len(small)) ** 3
+    message = f"{what} takes some {duration(seconds)} per iteration; {instead}."
+    warnings.warn(message, CoaltreeWarning, stacklevel=3)
+
+
 def begin_run(
-    data: FitData, settings: RunSettings, start: Any, random_state: RandomState, checkpoint: PathLike | None
+    model: Model, settings: RunSettings, start: Any, random_state: RandomState, checkpoint: PathLike | None
 ) -> Run:
     """A run that has not taken any iteration yet, if there is memory for it."""
-    if settings.resample is not None and start is not None:
-        raise InputError(
-            "start= continues chains of one likelihood, and each resample has its own; for more resamples, fit with "
-            "another random_state and join the posteriors by coaltree.concat."
-        )
-    starts = starts_of_chains(start, data.rows, data.chains, settings.n_chains)
-    n, (_, d) = len(data.rows.labels), data.chains.values.shape
-    n_bytes = settings.n_chains * bytes_per_draw(data.chains, n)
-    settings = with_limits(settings, data.chains.n, d, n_bytes, is_given_start=start is not None)
+    if settings.resample is not None:
+        check_resampling(model)
+        if start is not None:
+            raise InputError(
+                "start= continues chains of one likelihood, and each resample has its own; for more resamples, fit "
+                "with another random_state and join the posteriors by coaltree.concat."
+            )
+    starts = starts_of_chains(start, model, settings.n_chains)
+    of_chains = model.of_chains(collapse=settings.resample is None)
+    n, (_, d) = len(model.leaves.labels), of_chains.values.shape
+    n_bytes = settings.n_chains * bytes_per_draw(of_chains, n)
+    settings = with_limits(settings, of_chains.n, d, n_bytes, is_given_start=start is not None)
     saved = None
     if checkpoint is not None:
-        content = data.table.values, data.rows.labels, data.model.covariance, data.chains, starts
-        fingerprint = joblib.hash((*content, settings._replace(max_seconds=None)))  # of the run that it may resume
+        fingerprint = joblib.hash((*model, starts, settings._replace(max_seconds=None)))  # of the run that may resume
         saved = Checkpoint(checkpoint, fingerprint, seed_is_given=random_state is not None)
-    run = Run(data.chains, settings, seed_of(random_state), starts, saved)
+    run = Run(of_chains, settings, seed_of(random_state), starts, saved)
     run.require_memory(n)
     return run
 
@@ -164,7 +199,7 @@ def begin_run(
 def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
     """Take a run to its end, from its checkpoint where there is one; warn where it was interrupted."""
     if run.checkpoint is not None:
-        run.state = run.checkpoint.restore(run.data, run.settings, run.state)
+        run.state = run.checkpoint.restore(run.model, run.settings, run.state)
     with single_threaded_blas(), Progress(progress) as bar:
         run.complete(n_jobs, bar)
     if run.is_interrupted:
@@ -174,30 +209,36 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
         warnings.warn(InterruptedWarning(message, n_draws, run.settings.max_draws), stacklevel=3)
 
 
-def maker_of_posteriors(data: FitData, settings: RunSettings) -> auto_stop.ToPosterior:
+def maker_of_posteriors(model: Model, settings: RunSettings) -> auto_stop.ToPosterior:
     """Makes the posterior of the draws so far, and keeps the last: what was found out about it is not asked again."""
     last: dict[tuple[int | None, int, int], Posterior] = {}
 
     def make(state: RunState) -> Posterior:
-        draws = (state.n_warmup, state.thin, state.n_draws)
-        if draws not in last:
+        number = (state.n_warmup, state.thin, state.n_draws)
+        if number not in last:
             last.clear()  # before the next one takes as much memory
             if settings.resample is None:
-                every, weights = state.all_draws, None
+                draws = state.all_draws
             else:
-                every, weights = pooled(data.chains, settings, state.seed, state.draws)
-            chain = state.chain_of_draws
-            reported = {name: np.nanmean(value) for name, value in every.info.items() if not np.isnan(value).all()}
-            info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}
-            if weights is not None:
-                info["resample"] = {"of": settings.resample, "drift": drift(every.log_joint, chain)}
-            last[draws] = to_posterior(data, every, info, weights, chain=chain)
-        return last[draws]
+                draws = pooled(model, settings, state.seed, state.draws)
+            last[number] = to_posterior(model, draws._replace(chain=state.chain_of_draws))
+        return last[number]
 
     return make
 
 
-def posterior_of(data: FitData, run: Run, make: auto_stop.ToPosterior) -> Posterior:
+def to_posterior(model: Model, draws: Draws) -> Posterior:
+    """The posterior of draws over the distinct rows of a table."""
+    reported = {name: np.nanmean(value) for name, value in draws.info.items() if not np.isnan(value).all()}
+    info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}
+    if draws.column_weights is not None:  # each chain has its own likelihood
+        assert draws.log_joint is not None and draws.chain is not None
+        info["resample"] = {"of": "columns", "drift": drift(draws.log_joint, draws.chain)}
+        draws = draws._replace(log_joint=None)
+    return posterior_of_draws(model, model.expand(draws), info)
+
+
+def posterior_of(model: Model, run: Run, make: auto_stop.ToPosterior) -> Posterior:
     """The posterior of what a run has kept, and how it came about in `info`."""
     settings, state = run.settings, run.state
     post = make(state)
@@ -205,8 +246,7 @@ def posterior_of(data: FitData, run: Run, make: auto_stop.ToPosterior) -> Poster
         seed=state.seed,
         sampler=repr(settings.sampler),
         n_warmup=state.n_warmup if settings.n_warmup is None else settings.n_warmup,
-        **data.model.info,
-        **data.info,
+        **model.info,
         interrupted=run.is_interrupted,
     )
     if settings.is_auto:

@@ -15,19 +15,15 @@ from .._runtime.threads import at_most_threads, single_threaded_blas
 from .._runtime.typing import ArrayLike, ProgressLike, RandomState
 from .._runtime.validation import check_count
 from ..errors import InputError, InterruptedWarning
-from ..model.covariance import Covariance, CovarianceLike, Scaled, as_covariance
-from ..model.data.columns import modelled
-from ..model.data.duplicates import Distinct, find_distinct
-from ..model.data.table import Table, read_table
-from ..model.process.noise import as_noise, known_variances
-from ..model.process.whitened import Problem, make_problem
+from ..model.covariance import CovarianceLike
+from ..model.draws import NO_TREE, Draws, State
+from ..model.model import Model
+from ..model.process.noise import as_noise, first_draw
 from ..posterior import Posterior
 from ..posterior.io.pandas_output import remember_index
+from ..posterior.of_draws import posterior_of_draws
 from ..samplers import as_sampler
-from ..samplers.base import Draws, Sampler, SamplerLike
-
-# covariance, whitened rows (None where all rows are the same), distinct rows, columns in the model (None for all)
-Prepared = tuple[Covariance, Problem | None, Distinct, np.ndarray | None]
+from ..samplers.base import SamplerLike
 
 
 def sample_trees(
@@ -69,55 +65,27 @@ def sample_trees(
     n_warmup = check_count("n_warmup", n_warmup, 0)
     if n_threads is not None:
         n_threads = check_count("n_threads", n_threads, 1)
-    table = read_table(X)
-    leaf_var = known_variances(noise, errors, len(table.values))
     if errors is not None and not sampler.takes_leaf_variances:
         raise InputError(
             f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion."
         )
-    covariance, problem, distinct, used = _prepare(table, covariance, sampler, leaf_var)
+    if noise.is_random:
+        raise InputError("here the noise must be a number; fit() learns it.")
+    model = Model.of_known(X, covariance, noise, errors)
     began = time.perf_counter()
-    if problem is None:  # all rows are the same: there is one tree, and nothing to sample
+    if model.n == 1:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)
     else:
+        state = State(NO_TREE, model.covariance, first_draw(model.noise), np.empty(0))
+        problem = model.problem(state, rotate=sampler.needs_vectors)
         with single_threaded_blas(), at_most_threads(n_threads), Progress(progress) as bar:
             options: Any = {"n_samples": n_samples, "n_warmup": n_warmup, "n_threads": n_threads}
             draws = sampler.run(problem, rng, progress=bar.watcher("step"), **options)
     if draws.info.get("interrupted"):
         message = f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees."
         warnings.warn(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)
-    children, times = distinct.expand(draws.children, draws.times)
-    info = {"sampler": repr(sampler), "n_distinct": len(distinct.first), "seconds": time.perf_counter() - began}
-    post = Posterior(
-        children,
-        times,
-        log_weights=draws.log_weights,
-        log_joint=draws.log_joint,
-        log_evidence=draws.log_evidence,
-        labels=table.labels,
-        chain=np.zeros(len(times), dtype=int) if sampler.is_chain else None,
-        X=table.values,
-        columns=table.features,
-        covariance=covariance,
-        noise=noise,
-        errors=None if errors is None else np.asarray(errors, dtype=np.float64),
-        used=used,
-        info={**draws.info, **info},
-    )
+    info = {"sampler": repr(sampler), "n_distinct": model.n, "seconds": time.perf_counter() - began}
+    chain = np.zeros(len(draws.times), dtype=int) if sampler.is_chain else None
+    post = posterior_of_draws(model, model.expand(draws._replace(chain=chain)), {**draws.info, **info})
     remember_index(post, X)
     return post
-
-
-def _prepare(table: Table, covariance: CovarianceLike, sampler: Sampler, leaf_var: Any) -> Prepared:
-    """Whiten the distinct rows into a `Problem`; None where all rows are the same."""
-    with single_threaded_blas():  # whose idle threads would spin beside ours for some 20 ms
-        covariance = as_covariance(covariance, table.values.shape[1])
-    distinct = find_distinct(table.values, table.labels, has_density=bool(np.all(leaf_var)))
-    rows, used = table.values[distinct.first], None
-    if isinstance(covariance, Scaled) and covariance.variances is None:  # it is known once the table is
-        known = Scaled(amplitude=covariance.amplitude, learn=False)
-        covariance, rows, used, _, _ = modelled(rows, distinct.first, table.features, known)
-    if len(distinct.first) == 1:
-        return covariance, None, distinct, used
-    leaf_var = leaf_var[distinct.first] if np.ndim(leaf_var) else leaf_var
-    return covariance, make_problem(rows, covariance, leaf_var, rotate=sampler.needs_vectors), distinct, used

@@ -1,26 +1,15 @@
 """Base class of samplers: `run` draws trees for a fixed covariance, `step` the next tree of `fit`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from ..errors import InputError
+from ..model.draws import Draws, Merges
 from ..model.process.whitened import Problem
-
-
-class Draws(NamedTuple):
-    """Trees drawn by a sampler, with their weights."""
-
-    children: np.ndarray  # (T, n-1, 2) int32
-    times: np.ndarray  # (T, n-1)
-    log_weights: np.ndarray  # (T,), up to a constant
-    log_joint: np.ndarray  # (T,) log p(X, tree | Φ)
-    log_evidence: float | None = None  # log of an unbiased estimate of p(X | Φ)
-    info: Mapping[str, Any] = MappingProxyType({})  # figures about the run
 
 
 class Tails(NamedTuple):
@@ -31,7 +20,6 @@ class Tails(NamedTuple):
     unit: np.ndarray  # (n,) leaf variances at a scale of 1
 
 
-Merges = tuple[np.ndarray, np.ndarray]  # children and times of one tree
 Neighbors = np.ndarray | None  # a neighbour graph that a sampler keeps between steps
 Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and figures about how it was drawn
 Watcher = Callable[[int, int], object]  # called with (done, total)

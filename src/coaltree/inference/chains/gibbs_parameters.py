@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.covariance import Covariance
+from ...model.draws import State
+from ...model.model import Model
 from ...model.process.coalescent import standardized_gaps
 from ...model.process.diffusion import ContrastsAt, contrasts, log_likelihood
 from ...model.process.noise import (
@@ -28,95 +29,91 @@ from ...model.process.noise import (
 )
 from ...model.process.student_scales import ScalesOnTree
 from ...numerics.slice_sampling import slice_sample
-from .state import Chain, ChainData, Merges
 
 REPEATS = 2
 SLICE_WIDTH = 0.5  # in log λ
 
 LogDensity = Callable[[np.ndarray], float]  # of the rows' variances
-Parameters = tuple[Covariance, NoiseDraw]
 
 
-def draw_parameters(data: ChainData, chain: Chain, repeat: bool = True) -> Chain:
+def draw_parameters(model: Model, state: State, rng: np.random.Generator, repeat: bool = True) -> State:
     """Draw new times (all on another scale), covariance and noise; `repeat` where a tree takes longer to draw."""
-    data = data._replace(values=data.filled(chain.imputed))
-    (children, times), covariance, noise, rng = chain.tree, chain.covariance, chain.noise, chain.rng
-    if covariance.learnt:
-        times, covariance, noise = _draw_scale(data, chain)
-    tree = data.over_rows((children, times))
-    draws_noise = data.noise.is_random and len(times) > 0
-    if covariance.learnt and not (draws_noise and covariance.integrates):
-        variances = row_variances(data.noise, noise)
-        U = contrasts(*tree, data.values, variances)
-        covariance = covariance.update(data.statistics(covariance, U, variances), rng)
+    model = model._replace(values=model.filled(state.imputed), missing=None)
+    if state.covariance.learnt:
+        state = state._replace(**_draw_scale(model, state, rng))
+    draws_noise = model.noise.is_random and len(state.tree[1]) > 0
+    if state.covariance.learnt and not (draws_noise and state.covariance.integrates):
+        variances = row_variances(model.noise, state.noise)
+        U = contrasts(*model.over_rows(state.tree), model.values, variances)
+        statistics = model.statistics(state.covariance, U, variances)
+        state = state._replace(covariance=state.covariance.update(statistics, rng))
     if draws_noise:
-        draw = _draw_together if covariance.integrates else _draw_noise
-        n_repeats = REPEATS if repeat and noise.tail_scale is not None else 1
-        covariance, noise = draw(data, tree, covariance, noise, n_repeats, rng)
-    return chain._replace(tree=(children, times), covariance=covariance, noise=noise)
+        draw = _draw_together if state.covariance.integrates else _draw_noise
+        n_repeats = REPEATS if repeat and state.noise.tail_scale is not None else 1
+        state = draw(model, state, n_repeats, rng)
+    return state
 
 
-def _draw_scale(data: ChainData, chain: Chain) -> tuple[np.ndarray, Covariance, NoiseDraw]:
+def _draw_scale(model: Model, state: State, rng: np.random.Generator) -> dict[str, Any]:
     """(τ, Φ, λ) → (c τ, Φ / c, c λ)."""
-    noise, times = chain.noise, chain.tree[1]
-    at_scale = likelihood_at_scale(data.noise, noise, lambda: _likelihood(data, chain))
-    c, covariance = chain.covariance.scale_move(float(standardized_gaps(times).sum()), len(times), chain.rng, at_scale)
-    if data.noise.level is None:
+    noise, (children, times) = state.noise, state.tree
+    at_scale = likelihood_at_scale(model.noise, noise, lambda: _likelihood(model, state))
+    c, covariance = state.covariance.scale_move(float(standardized_gaps(times).sum()), len(times), rng, at_scale)
+    if model.noise.level is None:
         noise = noise._replace(level=noise.level * c)
-    return times * c, covariance, noise
+    return {"tree": (children, times * c), "covariance": covariance, "noise": noise}
 
 
-def _likelihood(data: ChainData, chain: Chain) -> LogDensity:
+def _likelihood(model: Model, state: State) -> LogDensity:
     """log p(X | tree, Φ) as a function of the rows' variances."""
-    children, times = data.over_rows(chain.tree)
-    W, whitener = _whitened(data, chain.covariance)
+    children, times = model.over_rows(state.tree)
+    W, whitener = model.whitened(state)
 
     def at(variances: np.ndarray) -> float:
         of_leaves = log_likelihood(children, times, W, leaf_var=variances, log_det=whitener.log_det)
-        return of_leaves + data.log_within(whitener, variances)
+        return of_leaves + model.log_within(whitener, variances)
 
     return at
 
 
-def _draw_together(
-    data: ChainData, tree: Merges, covariance: Covariance, noise: NoiseDraw, n_repeats: int, rng: np.random.Generator
-) -> Parameters:
+def _draw_together(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ with Φ integrated out, then Φ, then the scales."""
-    contrasts_at, scales = ContrastsAt(tree[0], tree[1], data.values), ScalesOnTree(*tree)
-    half_d = 0.5 * data.values.shape[1]
+    tree = model.over_rows(state.tree)
+    contrasts_at, scales = ContrastsAt(tree[0], tree[1], model.values), ScalesOnTree(*tree)
+    half_d, covariance = 0.5 * model.values.shape[1], state.covariance
 
     def log_density(variances: np.ndarray) -> float:
         U, log_v = contrasts_at(variances)
-        log_v += data.log_v_within(variances)
-        return covariance.log_marginal(data.statistics(covariance, U, variances)) - half_d * log_v
+        log_v += model.log_v_within(variances)
+        return covariance.log_marginal(model.statistics(covariance, U, variances)) - half_d * log_v
 
     for _ in range(n_repeats):
-        noise = _draw_level(data.noise, noise, log_density, rng)
-        variances = row_variances(data.noise, noise)
+        noise = _draw_level(model.noise, state.noise, log_density, rng)
+        variances = row_variances(model.noise, noise)
         U, _ = contrasts_at(variances)
-        covariance = covariance.update(data.statistics(covariance, U, variances), rng)
+        covariance = covariance.update(model.statistics(covariance, U, variances), rng)
+        state = state._replace(covariance=covariance, noise=noise)
         if noise.tail_scale is not None:
-            noise = _draw_tails(data, scales, _whitened(data, covariance)[0], noise, rng)
-    return covariance, noise
+            state = state._replace(noise=_draw_tails(model, scales, model.whitened(state)[0], noise, rng))
+    return state
 
 
-def _draw_noise(
-    data: ChainData, tree: Merges, covariance: Covariance, noise: NoiseDraw, n_repeats: int, rng: np.random.Generator
-) -> Parameters:
+def _draw_noise(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ and the scales given Φ."""
-    W, whitener = _whitened(data, covariance)
+    (W, whitener), tree = model.whitened(state), model.over_rows(state.tree)
     contrasts_at, scales = ContrastsAt(tree[0], tree[1], W), ScalesOnTree(*tree)
-    half_d = 0.5 * data.values.shape[1]
+    half_d = 0.5 * model.values.shape[1]
 
     def log_density(variances: np.ndarray) -> float:
         U, log_v = contrasts_at(variances)
-        return -0.5 * float(np.vdot(U, U)) - half_d * log_v + data.log_within(whitener, variances)
+        return -0.5 * float(np.vdot(U, U)) - half_d * log_v + model.log_within(whitener, variances)
 
     for _ in range(n_repeats):
-        noise = _draw_level(data.noise, noise, log_density, rng)
+        noise = _draw_level(model.noise, state.noise, log_density, rng)
         if noise.tail_scale is not None:
-            noise = _draw_tails(data, scales, W, noise, rng)
-    return covariance, noise
+            noise = _draw_tails(model, scales, W, noise, rng)
+        state = state._replace(noise=noise)
+    return state
 
 
 def _draw_level(
@@ -135,17 +132,10 @@ def _draw_level(
 
 
 def _draw_tails(
-    data: ChainData, scales: ScalesOnTree, W: np.ndarray, noise: NoiseDraw, rng: np.random.Generator
+    model: Model, scales: ScalesOnTree, W: np.ndarray, noise: NoiseDraw, rng: np.random.Generator
 ) -> NoiseDraw:
     """All scales, and then these against λ."""
-    unit, d = noise.level * data.noise.error2, data.values.shape[1]
+    unit, d = noise.level * model.noise.error2, model.values.shape[1]
     assert noise.tail_scale is not None
-    drawn = scales.draw(W, d, unit, noise.tail_scale, data.noise.half_df, rng)
-    return draw_ratio(data.noise, noise._replace(tail_scale=drawn), rng)
-
-
-def _whitened(data: ChainData, covariance: Covariance) -> tuple[np.ndarray, Any]:
-    """Centred and whitened rows, and the whitener."""
-    centred = data.values - data.values.mean(axis=0)
-    whitener = covariance.whitener(centred.shape[1])
-    return np.ascontiguousarray(whitener.whiten(centred)), whitener
+    drawn = scales.draw(W, d, unit, noise.tail_scale, model.noise.half_df, rng)
+    return draw_ratio(model.noise, noise._replace(tail_scale=drawn), rng)

@@ -22,47 +22,48 @@ from ...errors import InputError
 from ...model.covariance import Covariance, Diagonal, Spherical
 from ...model.covariance.conjugate import WeightedDiagonal
 from ...model.data.missing import agreeing_pair, draw_missing
-from ...model.process.noise import NOISE_LEVEL, NoiseDraw, row_variances
+from ...model.draws import Draws, concatenate
+from ...model.model import Model
+from ...model.process.noise import row_variances
 from ..settings import RunSettings
-from .state import ChainData, ChainDraws, collapse_replicates, concatenate
 
 _STREAM = 32
 _MAX_TRIES = 1_000  # to draw columns in which no two rows agree
 
 
-def check_resampling(data: ChainData) -> None:
+def check_resampling(model: Model) -> None:
     """Refuse what cannot be resampled by columns."""
-    covariance, name = data.covariance, type(data.covariance).__name__
+    covariance, name = model.covariance, type(model.covariance).__name__
     if not isinstance(covariance, Spherical | Diagonal):
         raise InputError(
             f'resample="columns" weighs columns one by one, and {name} ties them to each other; use '
             'covariance="spherical", "scaled" or "diagonal".'
         )
-    if data.missing is not None and "variances" in covariance.learnt:
+    if model.missing is not None and "variances" in covariance.learnt:
         raise InputError(
             f'resample="columns" cannot learn the variances of {name} where values are missing; use '
             'covariance="scaled" or "spherical".'
         )
-    if data.values.shape[1] < 2:
+    if model.values.shape[1] < 2:
         raise InputError('resample="columns" needs at least two columns that vary.')
 
 
-def draw_weights(data: ChainData, settings: RunSettings, seed: int) -> np.ndarray:
+def draw_weights(model: Model, settings: RunSettings, seed: int) -> np.ndarray:
     """(chains, d) weights of the columns; those of the first chains do not depend on how many there are."""
-    rng, d = np.random.default_rng([_STREAM, seed]), data.values.shape[1]
-    if data.missing is None:
+    rng, d = np.random.default_rng([_STREAM, seed]), model.values.shape[1]
+    if model.missing is None:
         drawn = rng.standard_exponential((settings.n_chains, d))
         return drawn * (d / drawn.sum(axis=1, keepdims=True))
-    return np.stack([_draw_counts(data, rng) for _ in range(settings.n_chains)])
+    return np.stack([_draw_counts(model, rng) for _ in range(settings.n_chains)])
 
 
-def _draw_counts(data: ChainData, rng: np.random.Generator) -> np.ndarray:
+def _draw_counts(model: Model, rng: np.random.Generator) -> np.ndarray:
     """(d,) how often each column is drawn; no two rows may agree in all of them that both have, unless they can."""
-    d = data.values.shape[1]
-    has_density = data.noise.level is not None and data.noise.level > 0.0
+    d = model.values.shape[1]
+    has_density = model.noise.level is not None and model.noise.level > 0.0
     for _ in range(_MAX_TRIES):
         counts = rng.multinomial(d, np.full(d, 1.0 / d))
-        if has_density or agreeing_pair(data.values[:, counts > 0]) is None:
+        if has_density or agreeing_pair(model.values[:, counts > 0]) is None:
             return counts.astype(np.float64)
     raise InputError(
         "too many values are missing to resample columns: some rows share so few that they are equal in most draws; "
@@ -70,41 +71,41 @@ def _draw_counts(data: ChainData, rng: np.random.Generator) -> np.ndarray:
     )
 
 
-def data_of_chains(data: ChainData, settings: RunSettings, seed: int) -> list[ChainData]:
+def models_of_chains(model: Model, settings: RunSettings, seed: int) -> list[Model]:
     """What each chain is given; the rows are the same array for all."""
     if settings.resample is None:
-        return [data] * settings.n_chains
-    return [data._replace(weights=weights) for weights in draw_weights(data, settings, seed)]
+        return [model] * settings.n_chains
+    return [model._replace(weights=weights) for weights in draw_weights(model, settings, seed)]
 
 
-def weighted(data: ChainData) -> ChainData:
+def weighted(model: Model) -> Model:
     """The rows as a chain sees them: with columns times √w_j, or drawn w_j times."""
-    weights = data.weights
+    weights = model.weights
     if weights is None:
-        return data
-    covariance = weighted_covariance(data)
-    if data.missing is None:
-        data = data._replace(values=data.values * np.sqrt(weights))
+        return model
+    covariance = weighted_covariance(model)
+    if model.missing is None:
+        model = model._replace(values=model.values * np.sqrt(weights))
     else:
         columns = _drawn(weights)
-        data = data._replace(
-            values=np.ascontiguousarray(data.values[:, columns]),
-            missing=np.ascontiguousarray(data.missing[:, columns]),
+        model = model._replace(
+            values=np.ascontiguousarray(model.values[:, columns]),
+            missing=np.ascontiguousarray(model.missing[:, columns]),
         )
-    return collapse_replicates(data._replace(covariance=covariance, weights=None))
+    return model._replace(covariance=covariance, weights=None).of_chains()
 
 
-def weighted_covariance(data: ChainData) -> Covariance:
+def weighted_covariance(model: Model) -> Covariance:
     """The covariance of these columns: priors and fixed variances are those of the table as it was given."""
-    covariance = data.covariance
-    if data.weights is None or not isinstance(covariance, Diagonal):
+    covariance = model.covariance
+    if model.weights is None or not isinstance(covariance, Diagonal):
         return covariance
     if "variances" in covariance.learnt:
         same = {field.name: getattr(covariance, field.name) for field in fields(covariance)}
-        return WeightedDiagonal(**same, weights=data.weights)
-    if data.missing is None:
+        return WeightedDiagonal(**same, weights=model.weights)
+    if model.missing is None:
         return covariance
-    return replace(covariance, variances=covariance.variances[_drawn(data.weights)])
+    return replace(covariance, variances=covariance.variances[_drawn(model.weights)])
 
 
 def _drawn(counts: np.ndarray) -> np.ndarray:
@@ -112,41 +113,37 @@ def _drawn(counts: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(counts)), counts.astype(np.int64))
 
 
-def pooled(
-    data: ChainData, settings: RunSettings, seed: int, draws: Iterable[Iterable[ChainDraws]]
-) -> tuple[ChainDraws, np.ndarray]:
-    """The draws of all chains, with a draw of each missing entry of the table, and the weights (chains, d)."""
-    weights, chains = draw_weights(data, settings, seed), []
+def pooled(model: Model, settings: RunSettings, seed: int, draws: Iterable[Iterable[Draws]]) -> Draws:
+    """The draws of all chains, with a draw of each missing entry of the table, and the weights of the columns."""
+    weights, chains = draw_weights(model, settings, seed), []
     for number, blocks in enumerate(draws):
         own = concatenate(list(blocks))
-        if data.missing is not None:
+        if model.missing is not None:
             rng = np.random.default_rng([_STREAM, seed, number])
-            own = own._replace(imputed=_imputed(data, weights[number], own, rng))
+            own = own._replace(imputed=_imputed(model, weights[number], own, rng))
         chains.append(own)
-    return concatenate(chains), weights
+    return concatenate(chains)._replace(column_weights=weights)
 
 
-def _imputed(data: ChainData, counts: np.ndarray, draws: ChainDraws, rng: np.random.Generator) -> np.ndarray:
+def _imputed(model: Model, counts: np.ndarray, draws: Draws, rng: np.random.Generator) -> np.ndarray:
     """(T, missing entries): those of the first copy of a column; of a column that was not drawn, given each tree."""
-    assert data.missing is not None
-    columns, (row_of, column_of) = _drawn(counts), np.nonzero(data.missing)
-    place = np.full((len(data.values), len(columns)), -1)
-    place[data.missing[:, columns]] = np.arange(draws.imputed.shape[1])
+    assert model.missing is not None and draws.imputed is not None
+    columns, (row_of, column_of) = _drawn(counts), np.nonzero(model.missing)
+    place = np.full((len(model.values), len(columns)), -1)
+    place[model.missing[:, columns]] = np.arange(draws.imputed.shape[1])
     is_drawn = counts[column_of] > 0
     first = np.searchsorted(columns, column_of[is_drawn])
     found = np.empty((len(draws.imputed), len(row_of)))
     found[:, is_drawn] = draws.imputed[:, place[row_of[is_drawn], first]]
-    others = np.flatnonzero((counts == 0) & data.missing.any(axis=0))
+    others = np.flatnonzero((counts == 0) & model.missing.any(axis=0))
     if len(others) == 0:
         return found
-    gaps, values = data.missing[:, others], np.ascontiguousarray(data.values[:, others])
+    gaps, values = model.missing[:, others], np.ascontiguousarray(model.values[:, others])
     for t in range(len(found)):
-        tree = data.over_rows((draws.children[t].astype(np.int64), draws.times[t]))
-        level = draws.theta[NOISE_LEVEL][t] if data.noise.level is None else data.noise.level
-        noise = NoiseDraw(float(level), draws.tail_scale[t] if data.n_scales else None)
-        theta = {name: float(values[t]) for name, values in draws.theta.items() if name != NOISE_LEVEL}
-        sd = data.covariance.with_theta(theta).whitener(len(counts)).color(np.ones(len(counts)))[others]
-        found[t, ~is_drawn] = draw_missing(*tree, values, sd, row_variances(data.noise, noise), rng)[gaps]
+        tree = model.over_rows((draws.children[t].astype(np.int64), draws.times[t]))
+        sd = model.covariance_of(draws, t).whitener(len(counts)).color(np.ones(len(counts)))[others]
+        variances = row_variances(model.noise, model.noise_of(draws, t))
+        found[t, ~is_drawn] = draw_missing(*tree, values, sd, variances, rng)[gaps]
     return found
 
 

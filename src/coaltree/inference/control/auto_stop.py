@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from ...model.draws import Draws, concatenate
 from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.watched import is_merge, watched
-from ..chains.state import ChainDraws, concatenate
 from ..settings import CONVERGED, FIRST_LOOK, INTERRUPTED, ITERATIONS_SPENT, RunSettings
 from .run_state import RunState
 
@@ -116,17 +116,17 @@ def has_settled(log_joints: np.ndarray) -> bool:
     return bool(np.all(np.abs(before.mean(axis=1) - after.mean(axis=1)) <= spread))
 
 
-def look(chains: Sequence[ChainDraws]) -> dict[str, Any]:
+def look(chains: Sequence[Draws]) -> dict[str, Any]:
     """Convergence figures of the draws of all chains, which have as many each."""
     every = concatenate(chains)
     return convergence.worst_figures(every.times, every.log_joint, every.theta, every.children, _chain_of(chains))
 
 
-def _chain_of(chains: Sequence[ChainDraws]) -> np.ndarray:
+def _chain_of(chains: Sequence[Draws]) -> np.ndarray:
     return np.repeat(np.arange(len(chains)), len(chains[0].times))
 
 
-def _is_nearer(chains: Sequence[ChainDraws], later: Sequence[ChainDraws]) -> bool:
+def _is_nearer(chains: Sequence[Draws], later: Sequence[Draws]) -> bool:
     """Whether R-hat, too large with the first draws, is less than half as far from 1 without them.
 
     Not that of merges at the top, which wander for long: what they do in one quarter is no sign of a warm-up.
@@ -135,7 +135,7 @@ def _is_nearer(chains: Sequence[ChainDraws], later: Sequence[ChainDraws]) -> boo
     return with_first > convergence.R_HAT_ABOVE and without - 1.0 < 0.5 * (with_first - 1.0)
 
 
-def _r_hats_of_parameters(chains: Sequence[ChainDraws]) -> list[float]:
+def _r_hats_of_parameters(chains: Sequence[Draws]) -> list[float]:
     every, chain = concatenate(chains), _chain_of(chains)
     scalars = watched(every.times, every.log_joint, every.theta).items()
     r_hats = [convergence.scalar_figures(draws, chain)["r_hat"] for name, draws in scalars if not is_merge(name)]

@@ -15,11 +15,11 @@ from ..._runtime.atomic_write import as_path, check_writable
 from ..._runtime.schema import Value, check_fields
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning, InputError
-from ..chains.state import ChainData
+from ...model.model import Model
 from ..settings import RunSettings
 from .run_state import FIELDS, RunState
 
-_KIND, _VERSION = "coaltree checkpoint", 7
+_KIND, _VERSION = "coaltree checkpoint", 8
 SECONDS_BETWEEN = 10.0  # two saves; more where a save takes long
 MAX_TIME_SHARE = 1 / 20  # of the run that goes into saving
 
@@ -65,13 +65,13 @@ class Checkpoint:
             raise AnotherRun(f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path.")
         return content
 
-    def restore(self, data: ChainData, settings: RunSettings, first: RunState) -> RunState:
+    def restore(self, model: Model, settings: RunSettings, first: RunState) -> RunState:
         """The state that the file holds of a run that began as `first`; that one itself where there is no file."""
         content = self.read(first.seed)
         if content is None:
             return first
         try:
-            return RunState.from_dict(content, data, settings, first)
+            return RunState.from_dict(content, model, settings, first)
         except Exception as error:  # whatever crafted values may lead to
             raise self._damaged(error) from None
 

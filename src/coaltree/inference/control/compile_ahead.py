@@ -20,7 +20,9 @@ from joblib import cpu_count
 from ..._runtime.jit import cache_folder
 from ..._runtime.random_streams import make_streams
 from ...model.covariance import Spherical
+from ...model.model import Model
 from ...model.process.coalescent import simulate_tree
+from ...model.process.noise import Noise
 from ...model.process.simulation import simulate
 from ...model.process.whitened import Problem
 from ...posterior.clusters.answer import answer_for
@@ -30,7 +32,6 @@ from ...samplers.base import Tails
 from ...samplers.regraft.outlier_moves import move_together
 from ...samplers.regraft.update import make_engine, sweep
 from ..chains.chain import begin
-from ..fit_data import prepare
 from ..settings import check_settings
 
 IS_HELPER = "COALTREE_IS_HELPER"  # in the environment of a helper
@@ -105,8 +106,8 @@ def use_parameters() -> None:
     """Make first trees, and draw covariance, noise and scales."""
     X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
     settings = check_settings("regraft", 2, 2, 2, None)
-    data = prepare(X, "auto", settings)
-    begin(data.chains, settings, np.random.SeedSequence(0), dispersed=True)
+    model = Model.of(X, "auto", Noise(tails="student")).of_chains()
+    begin(model, settings, np.random.SeedSequence(0), dispersed=True)
 
 
 def use_sweeps() -> None:

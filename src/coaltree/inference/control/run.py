@@ -10,11 +10,12 @@ from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
 from ..._runtime.validation import at_most_jobs
 from ...errors import InputError, is_interruption
+from ...model.draws import Draws
+from ...model.model import Model
 from ...posterior.diagnostics import convergence
-from ..chains.chain import advance, begin, share_neighbors
+from ..chains.chain import Chain, advance, begin, share_neighbors
 from ..chains.initial_states import Start
-from ..chains.resampling import data_of_chains
-from ..chains.state import Chain, ChainData, ChainDraws
+from ..chains.resampling import models_of_chains
 from ..settings import SECONDS_SPENT, RunSettings
 from . import auto_stop
 from .checkpoint import Checkpoint
@@ -33,13 +34,13 @@ class Run:
 
     def __init__(
         self,
-        data: ChainData,
+        model: Model,
         settings: RunSettings,
         seed: int,
         starts: Sequence[Start],
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        self.data: ChainData = data
+        self.model: Model = model
         self.settings: RunSettings = settings
         self.starts: Sequence[Start] = starts
         self.checkpoint: Checkpoint | None = checkpoint
@@ -47,7 +48,7 @@ class Run:
         self.state: RunState = RunState(seed, settings.n_warmup, settings.first_look, draws=((),) * settings.n_chains)
         self.began: float = time.perf_counter()
         self.is_interrupted: bool = False
-        self._given: tuple[int, list[ChainData]] | None = None
+        self._given: tuple[int, list[Model]] | None = None
 
     def complete(self, n_jobs: int | None, bar: Progress) -> None:
         """Run all iterations that are left, or those before an interruption, if it leaves any draws."""
@@ -74,21 +75,21 @@ class Run:
                     raise KeyboardInterrupt from None
                 self.is_interrupted = True
 
-    def data_of_chains(self) -> list[ChainData]:
+    def models_of_chains(self) -> list[Model]:
         """What each chain is given: the same, unless columns are resampled."""
         seed = self.state.seed  # a checkpoint may bring another one
         if self._given is None or self._given[0] != seed:
-            self._given = seed, data_of_chains(self.data, self.settings, seed)
+            self._given = seed, models_of_chains(self.model, self.settings, seed)
         return self._given[1]
 
     def _begin(self, parallel: Parallel, n_threads: int | None) -> None:
         seeds = np.random.SeedSequence(self.state.seed).spawn(self.settings.n_chains)
         tasks = [
-            delayed(begin)(data, self.settings, seed, number > 0 and data.weights is None, **start)
-            for number, (data, start, seed) in enumerate(zip(self.data_of_chains(), self.starts, seeds, strict=True))
+            delayed(begin)(model, self.settings, seed, number > 0 and model.weights is None, start)
+            for number, (model, start, seed) in enumerate(zip(self.models_of_chains(), self.starts, seeds, strict=True))
         ]
         settings = self.settings._replace(n_threads=n_threads)
-        chains = share_neighbors(self.data_of_chains()[0], settings, list(parallel(tasks)), self.state.n_warmup)
+        chains = share_neighbors(self.models_of_chains()[0], settings, list(parallel(tasks)), self.state.n_warmup)
         self.state = self.state._replace(chains=tuple(chains))
 
     def _take_block(self, parallel: Parallel, seconds_per_iteration: float) -> None:
@@ -101,8 +102,8 @@ class Run:
             seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
         n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
         tasks = [
-            delayed(advance)(data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
-            for data, chain in zip(self.data_of_chains(), state.chains, strict=True)
+            delayed(advance)(model, self.settings, chain, n_iterations, state.n_warmup, state.thin)
+            for model, chain in zip(self.models_of_chains(), state.chains, strict=True)
         ]
         chains, blocks = zip(*parallel(tasks), strict=True)
         if state.n_warmup is None:  # of these iterations only the log joint is of use
@@ -147,16 +148,16 @@ class Run:
         """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
         n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
         at_once = n_chains if self.settings.resample is None else min(n_chains, cpu_count())
-        work = 4 * at_once * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
-        n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
+        work = 4 * at_once * 8 * n * self.model.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
+        n_bytes = n_chains * (n_draws * bytes_per_draw(self.model, n) + NEIGHBOR_BYTES * n) + work
         number = "n_chains" if self.settings.resample is None else "n_resamples"
         require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", f"lower n_samples or {number}")
 
 
-def bytes_per_draw(data: ChainData, n: int) -> int:
+def bytes_per_draw(model: Model, n: int) -> int:
     """Memory of one draw of a chain, a tree over n rows and all else, twice: draws are put together in the end."""
-    n_parameters = sum(np.size(value) for value in data.covariance.theta.values())
-    return 2 * (16 * (n - 1) + 8 * (n_parameters + data.n_scales + data.n_missing))
+    n_parameters = sum(np.size(value) for value in model.covariance.theta.values())
+    return 2 * (16 * (n - 1) + 8 * (n_parameters + model.n_scales + model.n_missing))
 
 
 def _threads_per_chain(n_chains: int, n_jobs: int | None) -> int | None:
@@ -168,13 +169,13 @@ def _threads_per_chain(n_chains: int, n_jobs: int | None) -> int | None:
     return max(1, (cpu_count() if n_jobs is None else n_workers) // at_once)
 
 
-def require_sane(chains: Sequence[Chain], blocks: Sequence[ChainDraws | None]) -> None:
+def require_sane(chains: Sequence[Chain], blocks: Sequence[Draws | None]) -> None:
     """Stop where rounding, or a posterior that is improper, has made a chain diverge."""
     for number, (chain, block) in enumerate(zip(chains, blocks, strict=True)):
-        theta = [np.ravel(value) for value in chain.covariance.theta.values()]
-        times = [chain.tree[1]] if block is None else [chain.tree[1], block.times]
-        joints = np.zeros(1) if block is None else block.log_joint
-        root = float(chain.tree[1][-1]) if len(chain.tree[1]) else 1.0
+        theta = [np.ravel(value) for value in chain.state.covariance.theta.values()]
+        times = [chain.state.tree[1]] if block is None else [chain.state.tree[1], block.times]
+        joints = np.zeros(1) if block is None or block.log_joint is None else block.log_joint
+        root = float(chain.state.tree[1][-1]) if len(chain.state.tree[1]) else 1.0
         is_finite = all(np.isfinite(part).all() for part in (*theta, *times, joints))
         is_near = np.abs(joints).max() < MAX_LOG_JOINT and (not theta or 1.0 / MAX_ROOT < root < MAX_ROOT)
         if not (is_finite and is_near):

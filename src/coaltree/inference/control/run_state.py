@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._runtime.schema import Array, Value, check_fields, is_finite, is_number
+from ...model.draws import Draws, State, concatenate
+from ...model.model import Model
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw
 from ...posterior.trees.stacked import check_trees
 from ...samplers.base import Sampler
 from ...tree import Tree
-from ..chains.resampling import data_of_chains, weighted_covariance
-from ..chains.state import Chain, ChainData, ChainDraws, concatenate
+from ..chains.chain import Chain
+from ..chains.resampling import models_of_chains, weighted_covariance
 from ..settings import CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, RunSettings
 
 
@@ -25,7 +27,7 @@ class RunState(NamedTuple):
     n_warmup: int | None  # None until it is known when the warm-up ends
     next_look: int  # iteration
     chains: tuple[Chain, ...] = ()  # all after the same number of iterations
-    draws: tuple[tuple[ChainDraws, ...], ...] = ()  # of each chain, block by block
+    draws: tuple[tuple[Draws, ...], ...] = ()  # of each chain, block by block
     thin: int = 1
     reason: str = ""  # why it has stopped, if it has
     log_joints: tuple[np.ndarray, ...] = ()  # (iteration,) of each chain, in a warm-up without a given end
@@ -47,7 +49,7 @@ class RunState(NamedTuple):
         return sum(len(block.times) for block in self.draws[0]) if self.draws else 0
 
     @property
-    def all_draws(self) -> ChainDraws:
+    def all_draws(self) -> Draws:
         """The draws of all chains, one chain after the other."""
         return concatenate([block for blocks in self.draws for block in blocks])
 
@@ -70,13 +72,11 @@ class RunState(NamedTuple):
         }
 
     @classmethod
-    def from_dict(
-        cls, content: dict[str, Any], data: ChainData, settings: RunSettings, first: "RunState"
-    ) -> "RunState":
+    def from_dict(cls, content: dict[str, Any], model: Model, settings: RunSettings, first: "RunState") -> "RunState":
         """Undo `to_dict` for a run that began as `first`; ValueError where a field cannot be one of it."""
         if len(content["chains"]) != settings.n_chains or len(content["draws"]) != settings.n_chains:
             raise ValueError("it has another number of chains")
-        given = data_of_chains(data, settings, content["seed"])
+        given = models_of_chains(model, settings, content["seed"])
         saved = zip(content["chains"], given, strict=True)
         chains = tuple(_chain_from_dict(state, own, settings) for state, own in saved)
         if len({chain.iteration for chain in chains}) > 1:
@@ -130,22 +130,22 @@ def _schedule_schema(settings: RunSettings, first: RunState, iteration: int) -> 
 
 def _chain_to_dict(chain: Chain) -> dict[str, Any]:
     return {
-        "children": chain.tree[0],
-        "times": chain.tree[1],
-        "theta": chain.covariance.theta,
-        "noise": chain.noise._asdict(),
-        "imputed": chain.imputed,
+        "children": chain.state.tree[0],
+        "times": chain.state.tree[1],
+        "theta": chain.state.covariance.theta,
+        "noise": chain.state.noise._asdict(),
+        "imputed": chain.state.imputed,
         "neighbors": chain.neighbors,
         "rng": chain.rng.bit_generator.state,
         "iteration": chain.iteration,
     }
 
 
-def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dict[str, Any]:
-    n = data.n
+def _chain_schema(model: Model, settings: RunSettings, iteration: Any) -> dict[str, Any]:
+    n = model.n
     # Interrupted in its first iteration, a chain has no neighbours yet: those of few leaves are searched there.
     has_neighbors = n > 1 and iteration != 0 and type(settings.sampler).neighbors is not Sampler.neighbors
-    is_learnt = data.noise.level is None
+    is_learnt = model.noise.level is None
 
     def are_leaves(numbers: np.ndarray) -> bool:
         return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
@@ -155,51 +155,56 @@ def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dic
         "times": Array("f", (n - 1,), is_finite),
         "theta": {
             name: Value((int, float), is_number) if np.ndim(value) == 0 else Array("f", np.shape(value), is_finite)
-            for name, value in data.covariance.theta.items()
+            for name, value in model.covariance.theta.items()
         },
         "noise": {
             "level": Value(float, lambda level: is_number(level) and (level > 0.0 if is_learnt else level >= 0.0)),
-            "tail_scale": Array("f", (data.n_scales,), _are_positive) if data.n_scales else _NONE,
+            "tail_scale": Array("f", (model.n_scales,), _are_positive) if model.n_scales else _NONE,
         },
-        "imputed": Array("f", (data.n_missing,), is_finite),
+        "imputed": Array("f", (model.n_missing,), is_finite),
         "neighbors": Array("i", (None, n, None), are_leaves, optional=not has_neighbors),
         "rng": _RNG,
         "iteration": Value(int, lambda iteration: 0 <= iteration <= settings.max_iterations),
     }
 
 
-def _chain_from_dict(content: Any, data: ChainData, settings: RunSettings) -> Chain:
+def _chain_from_dict(content: Any, model: Model, settings: RunSettings) -> Chain:
     iteration = content.get("iteration") if isinstance(content, dict) else None
-    check_fields(content, _chain_schema(data, settings, iteration))
+    check_fields(content, _chain_schema(model, settings, iteration))
     rng = np.random.default_rng()
     rng.bit_generator.state = content["rng"]
     tree = (np.array(content["children"]), np.array(content["times"]))
     if len(tree[1]):
         Tree(*tree)  # says what is wrong with it
-    covariance, noise = weighted_covariance(data).with_theta(content["theta"]), NoiseDraw(**content["noise"])
-    return Chain(tree, covariance, noise, content["imputed"], content["neighbors"], rng, content["iteration"])
+    covariance, noise = weighted_covariance(model).with_theta(content["theta"]), NoiseDraw(**content["noise"])
+    state = State(tree, covariance, noise, content["imputed"])
+    return Chain(state, content["neighbors"], rng, content["iteration"])
 
 
-def _draws_from_dict(content: Any, data: ChainData, n_draws: int) -> tuple[ChainDraws, ...]:
+def _draws_from_dict(content: Any, model: Model, n_draws: int) -> tuple[Draws, ...]:
     """What a chain has kept: one block, or none in the warm-up."""
     if (content is None) != (n_draws == 0):
         raise ValueError(f"a chain has {n_draws} draws at this iteration")
     if content is None:
         return ()
-    theta = data.covariance.theta | ({NOISE_LEVEL: 1.0} if data.noise.level is None else {})
+    theta = model.covariance.theta | ({NOISE_LEVEL: 1.0} if model.noise.level is None else {})
     schema = {
-        "children": Array("i", (n_draws, data.n - 1, 2)),
-        "times": Array("f", (n_draws, data.n - 1), is_finite),
+        "children": Array("i", (n_draws, model.n - 1, 2)),
+        "times": Array("f", (n_draws, model.n - 1), is_finite),
+        "log_weights": Array("f", (n_draws,), is_finite),
         "log_joint": Array("f", (n_draws,), is_finite),
-        "theta": {name: Array("f", (n_draws, *np.shape(value)), is_finite) for name, value in theta.items()},
-        "tail_scale": Array("f", (n_draws, data.n_scales), _are_positive),
-        "imputed": Array("f", (n_draws, data.n_missing), is_finite),
+        "log_evidence": _NONE,
         "info": {name: Array("f", (n_draws,)) for name in content["info"]},
+        "theta": {name: Array("f", (n_draws, *np.shape(value)), is_finite) for name, value in theta.items()},
+        "tail_scale": Array("f", (n_draws, model.n_scales), _are_positive) if model.n_scales else _NONE,
+        "imputed": _NONE if model.missing is None else Array("f", (n_draws, model.n_missing), is_finite),
+        "chain": _NONE,
+        "column_weights": _NONE,
     }
     check_fields(content, schema)
-    if data.n > 1:
+    if model.n > 1:
         check_trees(content["children"], content["times"])
-    return (ChainDraws(**content),)
+    return (Draws(**content),)
 
 
 def _are_positive(scales: np.ndarray) -> bool:

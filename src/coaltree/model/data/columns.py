@@ -15,14 +15,16 @@ import numpy as np
 
 from ..._runtime.formatting import some
 from ...errors import CoaltreeWarning, InputError
-from ..covariance import Covariance, CovarianceLike, as_covariance
+from ..covariance import Covariance, CovarianceLike, Spherical, as_covariance
 from ..covariance.base import column_variances
 from .duplicates import find_distinct
+from .table import Table
 from .ties import spread_ties
 
 _MIN_RANGE = 2.0**-46  # of a column, beside its largest value: what differs less is constant
 _MAX_RATIO_OF_RANGES = 8.0  # of columns in one unit: 90 % to 10 % quantile, and largest to median
 _MIN_DISTINCT_VALUES = 5  # in half of the columns; categories and their indicators have no unit
+MAX_SCALE_RATIO = 100.0  # of columns under one variance: beyond, small ones have hardly any effect
 _MIN_RESIDUAL = 1e-7  # of a column's standard deviation: less than this is left where others determine it
 
 
@@ -236,3 +238,24 @@ def _why_not_one_unit(columns: Iterable[np.ndarray]) -> str:
 def _named(which: np.ndarray, names: Sequence[str] | None) -> str:
     what = "column" if len(which) == 1 else "columns"
     return f"{what} {some([repr(names[j]) if names else str(j) for j in which])}"
+
+
+def warn_of_scales(covariance: Covariance, table: Table) -> None:
+    """Under one variance for all columns, those of small scale have hardly any effect."""
+    if not isinstance(covariance, Spherical):
+        return
+    sd = np.sqrt(column_variances(table.values))
+    varies = np.nanmax(table.values, axis=0) > np.nanmin(table.values, axis=0)
+    if not varies.any() or sd[varies].max() <= MAX_SCALE_RATIO * sd[varies].min():
+        return
+    names: Any = table.features or range(len(sd))
+    order = np.flatnonzero(varies)[np.argsort(sd[varies])]
+    large = [repr(names[j]) for j in order[::-1] if sd[j] > MAX_SCALE_RATIO * sd[order[0]]]
+    small = [repr(names[j]) for j in order if sd[j] * MAX_SCALE_RATIO < sd[order[-1]]]
+    warnings.warn(
+        f"columns differ in scale by more than a factor of {MAX_SCALE_RATIO:.0f}: {some(large)} vary most, "
+        f"{some(small)} least, with hardly any effect under a spherical covariance; "
+        'use covariance="scaled", or scale the columns.',
+        CoaltreeWarning,
+        stacklevel=4,
+    )

@@ -19,21 +19,12 @@ from .table import Table, check_names
 EMPTY_ROWS = "empty_rows"  # where a posterior keeps what was left out
 
 
-class RowInputs(NamedTuple):
-    """What was given of the rows: the table, and what goes with its rows."""
-
-    table: Table
-    groups: Any = None
-    errors: Any = None
-
-
-def without_empty_rows(given: RowInputs) -> tuple[RowInputs, dict[str, Any]]:
-    """The rows that have values, and for `info` the names and places of the leaves that are gone."""
-    table = given.table
+def without_empty_rows(table: Table, groups: Any, errors: Any) -> tuple[Table, Any, Any, dict[str, Any]]:
+    """The rows that have values, their groups and errors, and for `info` which leaves are gone."""
     is_empty = np.isnan(table.values).all(axis=1)
     n = len(is_empty)
     if not is_empty.any() or is_empty.all() or np.isnan(table.values).all(axis=0).any():
-        return given, {}  # a table without values is refused later, as is an empty column
+        return table, groups, errors, {}  # a table without values is refused later, as is an empty column
     kept = np.flatnonzero(~is_empty)
     if len(kept) < 2:
         raise InputError(f"X must have at least 2 rows with values; {n - 1} of {n} have only missing ones.")
@@ -44,26 +35,26 @@ def without_empty_rows(given: RowInputs) -> tuple[RowInputs, dict[str, Any]]:
         CoaltreeWarning,
         stacklevel=4,
     )
-    leaves, groups = list(table.labels), given.groups
+    leaves = list(table.labels)
     if groups is not None:
         leaf, names = read_groups(groups, n)
         leaves, groups = list(names), [names[leaf[i]] for i in kept]
     left = {table.labels[i] for i in kept} if groups is None else set(groups)
     places = [i for i, name in enumerate(leaves) if name not in left]
-    errors = check_errors(given.errors, n)
+    errors = check_errors(errors, n)
     part = Table(np.ascontiguousarray(table.values[kept]), tuple(table.labels[i] for i in kept), table.features)
     about = {EMPTY_ROWS: {"names": [leaves[i] for i in places], "places": places}} if places else {}
-    return RowInputs(part, groups, None if errors is None else errors[kept]), about
+    return part, groups, None if errors is None else errors[kept], about
 
 
-class LeafRows(NamedTuple):
+class Leaves(NamedTuple):
     """Which rows of a table are used, and the leaves they measure.
 
     Trees are drawn over the distinct leaves; `distinct.expand` puts the others back.
     """
 
     labels: tuple[str, ...]  # names of all leaves
-    leaf: np.ndarray | None  # (rows of the table,) the leaf of each, where groups were given
+    groups: np.ndarray | None  # (rows of the table,) the leaf of each, where groups were given
     distinct: Distinct  # leaves
     kept: np.ndarray  # (N,) rows of the table that belong to distinct leaves
     replicates: Replicates | None  # of the rows kept, where leaves have several
@@ -73,42 +64,59 @@ class LeafRows(NamedTuple):
     @property
     def places(self) -> np.ndarray:
         """(rows of the table,) where each row stands among those kept; a copy stands where its twin does."""
-        if self.leaf is None:
+        if self.groups is None:
             return self.distinct.group
-        place = np.full(len(self.leaf), -1)
+        place = np.full(len(self.groups), -1)
         place[self.kept] = np.arange(len(self.kept))
-        first_row = self.kept[np.unique(self.leaf[self.kept], return_index=True)[1]]  # of each distinct leaf
-        return np.where(place >= 0, place, place[first_row[self.distinct.group[self.leaf]]])
+        first_row = self.kept[np.unique(self.groups[self.kept], return_index=True)[1]]  # of each distinct leaf
+        return np.where(place >= 0, place, place[first_row[self.distinct.group[self.groups]]])
 
     def names_of_kept(self) -> list[str]:
         """Names of the rows that are kept, or of their leaves where there are groups."""
-        return [self.labels[i if self.leaf is None else self.leaf[i]] for i in self.kept]
+        return [self.labels[i if self.groups is None else self.groups[i]] for i in self.kept]
 
 
-def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None, *, quiet: bool = False) -> LeafRows:
+_NONE = np.empty(0, np.int64)
+NO_LEAVES = Leaves((), None, Distinct(_NONE, _NONE), _NONE, None, None, False)  # of a model that chains alone see
+
+
+def read_leaves(table: Table, noise: Noise, groups: Any = None, errors: Any = None, *, quiet: bool = False) -> Leaves:
     """Find the leaves of a table's rows, and which of them are copies of others."""
-    n = len(table.values)
-    errors = check_errors(errors, n)
+    errors = check_errors(errors, len(table.values))
     check_observed(table.values, table.labels, table.features)
-    fixed = not noise.is_learnt and noise.level > 0.0
     if errors is not None and noise.level == 0.0:
         raise InputError('errors scale the noise, which is 0; leave noise out, or give "learn" or a positive number.')
     if groups is None:
-        distinct = find_distinct(table.values, table.labels, has_density=fixed, quiet=quiet)
-        return LeafRows(table.labels, None, distinct, distinct.first, None, errors, fixed)
-    leaf, labels = read_groups(groups, n)
+        return leaves_of(table, noise, None, table.labels, errors, quiet=quiet)
+    leaf, labels = read_groups(groups, len(table.values))
     check_names("group", labels)
-    counts = np.bincount(leaf)
-    if counts.max() > 1 and noise.level == 0.0:
+    if len(labels) < len(leaf) and noise.level == 0.0:
         raise InputError(
             'rows of one group differ by their noise, which is 0; leave noise out, or give "learn" or a number.'
         )
-    distinct = _distinct_leaves(table, leaf, counts, labels, fixed, quiet)
+    return leaves_of(table, noise, leaf, labels, errors, quiet=quiet)
+
+
+def leaves_of(
+    table: Table,
+    noise: Noise,
+    groups: np.ndarray | None,
+    labels: tuple[str, ...],
+    errors: np.ndarray | None,
+    *,
+    quiet: bool,
+) -> Leaves:
+    """The leaves of these names, where the leaf of each row is known, or every row is one."""
+    fixed = not noise.is_learnt and noise.level > 0.0
+    if groups is None:
+        distinct = find_distinct(table.values, labels, has_density=fixed, quiet=quiet)
+        return Leaves(labels, None, distinct, distinct.first, None, errors, fixed)
+    distinct = _distinct_leaves(table, groups, np.bincount(groups), labels, fixed, quiet)
     number = np.full(len(labels), -1)
     number[distinct.first] = np.arange(len(distinct.first))
-    kept = np.flatnonzero(number[leaf] >= 0)
-    replicates = replicates_of(number[leaf[kept]]) if len(kept) > len(distinct.first) else None
-    return LeafRows(labels, leaf, distinct, kept, replicates, errors, fixed or replicates is not None)
+    kept = np.flatnonzero(number[groups] >= 0)
+    replicates = replicates_of(number[groups[kept]]) if len(kept) > len(distinct.first) else None
+    return Leaves(labels, groups, distinct, kept, replicates, errors, fixed or replicates is not None)
 
 
 def _distinct_leaves(
@@ -126,20 +134,20 @@ def _distinct_leaves(
     return Distinct(first, group)
 
 
-def warn_of_groups(rows: LeafRows, table: Table, noise: Noise) -> None:
+def warn_of_groups(rows: Leaves, table: Table, noise: Noise) -> None:
     """Groups of one row each say nothing of the noise, and copies within a group say that there is none."""
-    if rows.leaf is None:
+    if rows.groups is None:
         return
     message = None
     if rows.replicates is None:
         message = "every group has one row, so that groups change nothing but the names of the leaves."
     elif noise.is_learnt:
-        same = find_distinct(np.column_stack([rows.leaf, table.values]), quiet=True)
+        same = find_distinct(np.column_stack([rows.groups, table.values]), quiet=True)
         twin = same.first[same.group]
         if same.n_copies:
             i = int(np.argmax(twin != np.arange(len(twin))))
             message = (
-                f"rows {table.labels[twin[i]]!r} and {table.labels[i]!r} of group {rows.labels[rows.leaf[i]]!r} are "
+                f"rows {table.labels[twin[i]]!r} and {table.labels[i]!r} of group {rows.labels[rows.groups[i]]!r} are "
                 f"equal in every column ({same.n_copies} such row(s) in all); drop those that are copies and not "
                 "measurements, for they draw a learnt noise towards 0."
             )

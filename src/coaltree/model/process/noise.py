@@ -105,6 +105,7 @@ class NoiseModel(NamedTuple):
     log_sd: float
     log_floor: float  # the prior of the level is cut off below
     error2: np.ndarray  # (N,) r_i
+    given: Noise  # as it was asked for
 
     @property
     def is_random(self) -> bool:
@@ -133,6 +134,7 @@ def noise_model(noise: Noise, values: np.ndarray, errors: np.ndarray | None = No
         float(prior.sd),
         log_floor,
         error2,
+        noise,
     )
 
 

@@ -64,7 +64,7 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
 
 def worst_figures(
     times: np.ndarray,
-    log_joint: np.ndarray,
+    log_joint: np.ndarray | None,
     theta: Mapping[str, np.ndarray],
     children: np.ndarray,
     chain: np.ndarray,

@@ -18,7 +18,7 @@ from ..._runtime.threads import single_threaded_blas
 from ..._runtime.validation import at_most_jobs
 from ...errors import InputError
 from ...model.covariance.base import Covariance, cholesky_whitener
-from ...model.data.leaves import LeafRows, read_rows
+from ...model.data.leaves import Leaves, read_leaves
 from ...model.data.replicates import collapse, replicates_of
 from ...model.data.table import Table
 from ...model.process.coalescent import log_prior
@@ -100,7 +100,7 @@ def log_parts(posterior: "Posterior", draws: np.ndarray) -> dict[str, np.ndarray
     return dict(zip(("log_likelihood", "tree", "covariance", "noise"), np.moveaxis(stacked, -1, 0), strict=True))
 
 
-def _log_parts_of_draw(posterior: "Posterior", t: int, rows: LeafRows, noise: NoiseModel) -> tuple[float, ...]:
+def _log_parts_of_draw(posterior: "Posterior", t: int, rows: Leaves, noise: NoiseModel) -> tuple[float, ...]:
     children, times = _distinct_tree(posterior, t, rows)
     tails = None if posterior.tail_scale is None else posterior.tail_scale[t, rows.kept]
     level = float(posterior.theta[NOISE_LEVEL][t]) if noise.level is None else noise.level
@@ -131,18 +131,18 @@ def leaf_messages(posterior: "Posterior", tree: int) -> tuple[np.ndarray, np.nda
     return leaves.mean, leaves.var
 
 
-def rows_of(posterior: "Posterior") -> LeafRows:
+def rows_of(posterior: "Posterior") -> Leaves:
     """The rows as `fit` read them."""
     assert posterior.X is not None
     names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
     table = Table(posterior.X, posterior.row_labels, posterior.columns)
-    return read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
+    return read_leaves(table, posterior.noise, names, posterior.errors, quiet=True)
 
 
 Pattern = tuple[np.ndarray | None, np.ndarray, np.ndarray]  # see `_patterns`
 
 
-def _patterns(posterior: "Posterior", rows: LeafRows) -> list[Pattern]:
+def _patterns(posterior: "Posterior", rows: Leaves) -> list[Pattern]:
     """Columns (None for all), the rows of those kept that have just these, and whether their leaf has no other row."""
     values = posterior.model_values()[rows.kept]
     alone = np.ones(len(values), dtype=bool)
@@ -157,7 +157,7 @@ def _patterns(posterior: "Posterior", rows: LeafRows) -> list[Pattern]:
 
 
 def _densities_of_draw(
-    posterior: "Posterior", t: int, rows: LeafRows, patterns: list[Pattern], neighbors: np.ndarray | None
+    posterior: "Posterior", t: int, rows: Leaves, patterns: list[Pattern], neighbors: np.ndarray | None
 ) -> np.ndarray:
     """(rows kept,) log Z."""
     children, times = _distinct_tree(posterior, t, rows)
@@ -185,7 +185,7 @@ def _densities_of_draw(
     return found
 
 
-def _distinct_tree(posterior: "Posterior", t: int, rows: LeafRows) -> tuple[np.ndarray, np.ndarray]:
+def _distinct_tree(posterior: "Posterior", t: int, rows: Leaves) -> tuple[np.ndarray, np.ndarray]:
     """Tree `t` over the distinct leaves of the rows, which are numbered in order of first sight."""
     children = posterior.children[t]
     if posterior.groups is not None:
@@ -195,7 +195,7 @@ def _distinct_tree(posterior: "Posterior", t: int, rows: LeafRows) -> tuple[np.n
     return restricted(children, posterior.times[t], rows.distinct.first)
 
 
-def _problem(posterior: "Posterior", t: int, rows: LeafRows, columns: np.ndarray | None = None) -> Problem:
+def _problem(posterior: "Posterior", t: int, rows: Leaves, columns: np.ndarray | None = None) -> Problem:
     """What the sampler saw when it drew tree `t`, in all columns or in some alone."""
     values, variances = posterior.model_values(t)[rows.kept], posterior.row_variances(t)[rows.kept]
     covariance = covariance_of(posterior, t)

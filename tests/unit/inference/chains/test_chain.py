@@ -10,9 +10,9 @@ import pytest
 
 from coaltree.inference.chains import chain as module
 from coaltree.inference.chains.chain import advance, begin, share_neighbors
-from coaltree.inference.chains.state import ChainData
 from coaltree.inference.settings import RunSettings
 from coaltree.model.covariance import Diagonal, Spherical
+from coaltree.model.model import Model
 from coaltree.model.process.noise import Noise, noise_model
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.tree import Tree
@@ -20,18 +20,18 @@ from tests.fits import LOCAL, QUICK, assert_same, data, quick_fit
 
 
 def given_of(X, covariance, level=0.0):
-    return ChainData(X, covariance.adapt(X), noise_model(Noise(level), X))
+    return Model(X, covariance.adapt(X), noise_model(Noise(level), X))
 
 
 def test_begin_disperses_chains():
     given = given_of(data(30, 5), Spherical())
     first, second, third = (begin(given, RunSettings(QUICK), 0, dispersed) for dispersed in (False, True, True))
     assert tree_distance(first, second) > 0
-    np.testing.assert_array_equal(second.tree[1], third.tree[1])
+    np.testing.assert_array_equal(second.state.tree[1], third.state.tree[1])
 
 
 def tree_distance(a, b):
-    clades = [{tuple(key) for key in Tree(*chain.tree).clade_keys()} for chain in (a, b)]
+    clades = [{tuple(key) for key in Tree(*chain.state.tree).clade_keys()} for chain in (a, b)]
     return len(clades[0] ^ clades[1])
 
 
@@ -94,12 +94,12 @@ def test_neighbors_of_many_leaves_are_searched_once(monkeypatch):
 def test_iteration_of_few_rows_has_several_steps(monkeypatch, n, steps, repeat):
     drawn = []
 
-    def draw(data, chain, repeat=True):
-        drawn.append((len(chain.tree[1]), repeat))
-        return chain
+    def draw(model, state, rng, repeat=True):
+        drawn.append((len(state.tree[1]), repeat))
+        return state
 
     given, settings = given_of(data(n, 2), Spherical(), "learn"), RunSettings(Regraft())
-    chain = begin(given, settings, np.random.SeedSequence(0), theta={"noise_level": 0.1})
+    chain = begin(given, settings, np.random.SeedSequence(0))
     monkeypatch.setattr(module, "draw_parameters", draw)
     chain, kept = advance(given, settings, chain, 1)
     assert drawn == [(n - 1, repeat)] * steps
@@ -127,16 +127,16 @@ def test_iteration_averages_what_the_sampler_reports():
 def test_advance_takes_read_only_arrays_and_leaves_its_arguments(in_a_file, tmp_path):
     X = data(12, 2)
     X[3, 1] = np.nan
-    given = ChainData(X, Spherical().adapt(X), noise_model(Noise(tails="student"), X), missing=np.isnan(X))
+    given = Model(X, Spherical().adapt(X), noise_model(Noise(tails="student"), X), missing=np.isnan(X))
     settings = RunSettings(LOCAL)
     chain = begin(given, settings, np.random.SeedSequence(0))
-    before = [np.array(part) for part in (*chain.tree, chain.noise.tail_scale, chain.imputed)]
+    before = [np.array(part) for part in (*chain.state.tree, chain.state.noise.tail_scale, chain.state.imputed)]
     expected, _ = advance(given, settings, chain, 2)
     if in_a_file:
         np.save(tmp_path / "X.npy", X)
         X = np.load(tmp_path / "X.npy", mmap_mode="r")
     X.flags.writeable = False
     found, _ = advance(given._replace(values=X), settings, chain, 2)
-    np.testing.assert_array_equal(found.tree[1], expected.tree[1])
-    for part, same in zip((*chain.tree, chain.noise.tail_scale, chain.imputed), before, strict=True):
+    np.testing.assert_array_equal(found.state.tree[1], expected.state.tree[1])
+    for part, same in zip((*chain.state.tree, chain.state.noise.tail_scale, chain.state.imputed), before, strict=True):
         np.testing.assert_array_equal(part, same)

@@ -8,13 +8,14 @@ import coaltree as ct
 from coaltree.errors import InputError, InterruptedWarning
 from coaltree.inference.chains import resampling
 from coaltree.inference.chains.chain import problem_of
-from coaltree.inference.chains.resampling import data_of_chains, draw_weights, drift, weighted, weighted_covariance
-from coaltree.inference.chains.state import Chain, ChainData
+from coaltree.inference.chains.resampling import draw_weights, drift, models_of_chains, weighted, weighted_covariance
 from coaltree.inference.control import checkpoint, run
 from coaltree.inference.settings import RunSettings
 from coaltree.model.covariance import Diagonal, Scaled, Spherical
 from coaltree.model.covariance.conjugate import WeightedDiagonal
 from coaltree.model.data.missing import missing_entries
+from coaltree.model.draws import State
+from coaltree.model.model import Model
 from coaltree.model.process.diffusion import squared_distances
 from coaltree.model.process.noise import Noise, first_draw, noise_model
 from coaltree.model.process.whitened import make_problem
@@ -27,7 +28,7 @@ SETTINGS = RunSettings(Regraft(), 4, 2, 5, resample="columns")
 
 def chain_data(X, covariance, noise=None):
     noise = noise_model(Noise(tails="student") if noise is None else noise, X)
-    return ChainData(X, covariance.adapt(X), noise, missing=missing_entries(X))
+    return Model(X, covariance.adapt(X), noise, missing=missing_entries(X))
 
 
 def resampled(X, *args, **options):
@@ -62,15 +63,15 @@ def test_draw_weights_refuses_rows_that_agree_in_every_draw(monkeypatch):
 def test_weighted_data_have_the_power_of_each_columns_likelihood(covariance):
     X = data(9, 4) * [1.0, 3.0, 0.2, 10.0]
     given = chain_data(X, covariance)
-    own = data_of_chains(given, SETTINGS, 1)[2]
+    own = models_of_chains(given, SETTINGS, 1)[2]
     chain_rows, found, expected, plain = weighted(own), [], [], []
     for seed, factor in ((0, 1.0), (1, 2.5)):  # constants apart: the fixed variances of `Scaled` are some
         tree = ct.simulate(9, 4, random_state=seed)[1]
         merges = tree.children, tree.times
         noise = first_draw(given.noise)._replace(level=0.3 * factor, tail_scale=np.linspace(0.5, 4.0, 9) ** factor)
         theta = {name: np.asarray(value) * factor for name, value in given.covariance.theta.items()}
-        chain = Chain(merges, chain_rows.covariance.with_theta(theta), noise, np.empty(0), None, None)
-        found.append(problem_of(chain_rows, SETTINGS.sampler, chain).log_likelihood(*merges))
+        state = State(merges, chain_rows.covariance.with_theta(theta), noise, np.empty(0))
+        found.append(problem_of(chain_rows, SETTINGS.sampler, state).log_likelihood(*merges))
         variances = np.diag(given.covariance.with_theta(theta).matrix(4))
         of_columns = [
             make_problem(X[:, [j]], Spherical(amplitude=v), noise.level * noise.tail_scale).log_likelihood(*merges)

@@ -6,10 +6,10 @@ import pytest
 import coaltree as ct
 from coaltree.inference.chains import tempering
 from coaltree.inference.chains.chain import advance, begin
-from coaltree.inference.chains.state import ChainData
 from coaltree.inference.chains.tempering import tempered, tempered_iterations
 from coaltree.inference.settings import RunSettings
 from coaltree.model.covariance import Spherical
+from coaltree.model.model import Model
 from coaltree.model.process.noise import Noise, noise_model
 from coaltree.model.process.whitened import make_problem
 
@@ -54,7 +54,7 @@ def test_tempering_ends_with_the_warmup(monkeypatch):
         "coaltree.inference.chains.chain.tempered", lambda problem, iteration, _: seen.append(iteration) or problem
     )
     X, _ = ct.simulate(6, 3, random_state=0)
-    data = ChainData(X, Spherical(amplitude=1.0).adapt(X), noise_model(Noise(0.0), X))
+    data = Model(X, Spherical(amplitude=1.0).adapt(X), noise_model(Noise(0.0), X))
     settings = RunSettings(ct.Regraft(), n_tempered=40)
     advance(data, settings, begin(data, settings, np.random.SeedSequence(0)), 6, n_warmup=3)
     assert sorted(set(seen)) == [0, 1, 2]

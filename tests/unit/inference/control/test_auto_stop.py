@@ -9,11 +9,11 @@ import pytest
 import coaltree as ct
 from coaltree.errors import ConvergenceWarning, InterruptedWarning
 from coaltree.inference import settings
-from coaltree.inference.chains.state import ChainDraws
 from coaltree.inference.control import auto_stop, run
 from coaltree.inference.control import checkpoint as checkpoint_file
 from coaltree.inference.control.run_state import RunState
 from coaltree.inference.settings import RunSettings
+from coaltree.model.draws import Draws
 from coaltree.posterior.diagnostics import convergence
 from coaltree.posterior.diagnostics.agreement import from_info
 from tests.fits import Interruptible, assert_same, at_most_iterations, data, pressing_ctrl_c, with_missing
@@ -154,7 +154,7 @@ def draws_of(log_joint):
     rng = np.random.default_rng(int(abs(log_joint[0]) * 1e6))
     first = np.array([[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[1, 2], [0, 3]]])[rng.integers(3, size=T)]
     times = np.sort(rng.exponential(size=(T, 2)), axis=1)
-    return ChainDraws(first.astype(np.int32), times, log_joint, {}, np.empty((T, 0)), np.empty((T, 0)), {})
+    return Draws(first.astype(np.int32), times, np.zeros(T), log_joint)
 
 
 def decided(log_joints, n_warmup=None):

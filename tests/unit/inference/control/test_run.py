@@ -80,12 +80,13 @@ def test_run_stops_where_a_chain_diverges(monkeypatch, wrong):
 
     def astray(given, settings, chain, *counts):
         chain, draws = advance(given, settings, chain, *counts)
+        state = chain.state
         if wrong == "times":
-            chain = chain._replace(tree=(chain.tree[0], chain.tree[1] * np.nan))
+            chain = chain._replace(state=state._replace(tree=(state.tree[0], state.tree[1] * np.nan)))
         if wrong == "far":
-            chain = chain._replace(tree=(chain.tree[0], chain.tree[1] * 1e-95))
+            chain = chain._replace(state=state._replace(tree=(state.tree[0], state.tree[1] * 1e-95)))
         if wrong == "theta":
-            object.__setattr__(chain.covariance, "variances", chain.covariance.variances * np.inf)
+            object.__setattr__(state.covariance, "variances", state.covariance.variances * np.inf)
         return chain, draws._replace(log_joint=draws.log_joint * 1e70) if wrong == "log joint" else draws
 
     monkeypatch.setattr(run, "advance", astray)

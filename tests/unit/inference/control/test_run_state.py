@@ -19,17 +19,17 @@ from tests.unit.inference.control.test_auto_stop import auto_fit, interrupts_aft
 @pytest.mark.parametrize("noisy", [False, True])
 def test_state_is_read_back(noisy, tmp_path):
     small, saved = hostile.small_run(noisy), hostile.small_checkpoint(tmp_path / "run", noisy)
-    state = saved.restore(small.data, small.settings, small.state)
+    state = saved.restore(small.model, small.settings, small.state)
     content = state.to_dict()
     assert set(content) == set(FIELDS)
-    again = RunState.from_dict(content, small.data, small.settings, small.state)
+    again = RunState.from_dict(content, small.model, small.settings, small.state)
     assert (again.iteration, again.n_draws, again.n_warmup, again.is_warmup) == (3, 2, 1, False)
     for chain, same in zip(state.chains, again.chains, strict=True):
-        np.testing.assert_array_equal(chain.tree[1], same.tree[1])
+        np.testing.assert_array_equal(chain.state.tree[1], same.state.tree[1])
         assert chain.rng.bit_generator.state == same.rng.bit_generator.state
     for name, value in {"n_warmup": 2, "thin": 2, "next_look": 4, "reason": "converged"}.items():
         with pytest.raises(ValueError, match=f"{name} "):  # a fixed length has none of these
-            RunState.from_dict(content | {name: value}, small.data, small.settings, small.state)
+            RunState.from_dict(content | {name: value}, small.model, small.settings, small.state)
 
 
 @pytest.mark.parametrize("n_before", [3, 33])

@@ -1,14 +1,21 @@
-"""Replicates collapsed into leaves: under normal noise nothing is lost."""
+"""The model of a table: replicates that are put together, cells that are filled in, densities of states."""
+
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.inference.chains.state import ChainData, ChainDraws, collapse_replicates, concatenate
+from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
+from coaltree.inference.fit import fit
 from coaltree.model.data.replicates import replicates_of
+from coaltree.model.model import Model
 from coaltree.model.process.diffusion import contrasts
 from coaltree.model.process.noise import NoiseDraw, noise_model, row_variances
 from coaltree.model.process.whitened import make_problem
+from tests.fits import QUICK, assert_same, quick_fit
+from tests.fits import data as random_rows
 
 LEAF = np.array([0, 1, 1, 2, 0, 3, 1, 3, 1, 2, 1, 1, 4])
 TREE = np.array([[0, 1], [2, 3], [5, 4], [6, 7]]), np.array([0.2, 0.3, 0.9, 1.7])
@@ -26,8 +33,8 @@ def both(errors=None, family="spherical"):
     rng = np.random.default_rng(3)
     values = 100.0 + rng.standard_normal((len(LEAF), 4)) + 3.0 * rng.standard_normal((5, 4))[LEAF]
     noise = noise_model(ct.Noise(0.4), values, errors)
-    data = ChainData(values, FAMILIES[family].adapt(values), noise, replicates_of(LEAF))
-    return data, collapse_replicates(data)
+    data = Model(values, FAMILIES[family].adapt(values), noise, replicates_of(LEAF))
+    return data, data.of_chains()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -58,7 +65,7 @@ def test_collapse_needs_rows_that_enter_by_sums():
     student = data._replace(noise=noise_model(ct.Noise(0.4, tails="student"), data.values))
     gaps = data._replace(missing=np.zeros(data.values.shape, dtype=bool))
     for kept in (student, gaps, data._replace(replicates=None)):
-        assert collapse_replicates(kept) is kept
+        assert kept.of_chains().values is kept.values
 
 
 @pytest.mark.parametrize("noise", ["learn", 0.3])
@@ -81,18 +88,76 @@ def test_collapse_keeps_the_joint_density_of_a_fit(noise):
         assert post.log_joint[t] == pytest.approx(expected, rel=1e-9)
 
 
-def test_draws_are_cut_and_concatenated():
-    children, named = np.zeros((4, 1, 2), np.int32), {"a": np.arange(4.0)}
-    draws = ChainDraws(children, np.ones((4, 1)), np.arange(4.0), named, np.empty((4, 0)), np.empty((4, 0)), named)
-    first, last = draws.part(slice(0, 1)), draws.part(slice(1, None))
-    both = concatenate([first, last])
-    np.testing.assert_array_equal(both.theta["a"], draws.theta["a"])
-    np.testing.assert_array_equal(both.log_joint, draws.log_joint)
-    assert concatenate([first, last._replace(info={})]).info == {}  # which only some blocks have
-
-
 def test_filled_rows_are_a_copy():
     X = np.array([[1.0, np.nan], [2.0, 3.0]])
-    data = ChainData(X, ct.Spherical(), noise_model(ct.Noise(0.1), X), missing=np.isnan(X))
+    data = Model(X, ct.Spherical(), noise_model(ct.Noise(0.1), X), missing=np.isnan(X))
     assert data.filled(np.array([5.0])).tolist() == [[1.0, 5.0], [2.0, 3.0]]
     assert np.isnan(X[0, 1])
+
+
+# --- tables that are fitted ----------------------------------------------------------------------------------------
+
+
+def test_copies_are_merged_at_time_0():
+    X = random_rows()
+    X[5] = X[2]
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
+        post = quick_fit(X)
+    assert post.n == 8
+    assert np.all(post.times[:, 0] == 0)
+    assert np.all(post.times[:, 1] > 0)
+
+
+def test_equal_rows_end_in_a_tree():
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
+        post = quick_fit(np.ones((4, 3)), "spherical")
+    assert np.all(post.times == 0)
+    assert np.all(np.isfinite(post.log_joint))
+    assert np.all(post.theta["amplitude"] > 0)
+
+
+def test_empty_rows_are_left_out():
+    X = random_rows()
+    X[[1, 4]] = np.nan
+    with pytest.warns(CoaltreeWarning, match="2 rows with missing values only are left out of the tree: '1', '4'"):
+        post = quick_fit(X)
+    assert post.n == len(X) - 2 and post.info["empty_rows"] == {"names": ["1", "4"], "places": [1, 4]}
+    assert post.labels == tuple(str(i) for i in range(len(X)) if i not in (1, 4))
+    assert_same(post, quick_fit(np.delete(X, [1, 4], axis=0)))
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_rows_equal_where_both_have_values_are_kept_apart():
+    """It is not transitive: b and c differ, and a agrees with both."""
+    X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [1.0, 2.0, 4.0], [0.0, 5.0, 3.0], [0.5, 5.0, 1.0]])
+    with pytest.warns(CoaltreeWarning, match="rows '1' and '0' are equal in every column that both have, so that"):
+        post = quick_fit(X, "spherical")
+    assert post.n == 5 and (post.times > 0.0).all() and np.isfinite(post.log_joint).all()
+    assert post.fitted is not None and len(np.unique(post.fitted[:3, 0])) == 3
+    np.testing.assert_array_equal(post.X, X)
+    assert quick_fit(X, "spherical", noise=0.1).fitted is None
+
+
+def test_empty_columns_are_refused():
+    X = random_rows()
+    X[:, 1] = np.nan
+    with pytest.raises(InputError, match="column 1 of X has only missing values"):
+        quick_fit(X)
+
+
+def test_full_covariance_announces_its_cost(monkeypatch):
+    monkeypatch.setattr("coaltree.inference.fit.MANY_COLUMNS", 4)
+    with pytest.warns(CoaltreeWarning, match=r"a full covariance of 4 columns .* takes some .* per iteration; use"):
+        quick_fit(random_rows(8, 4), "full")
+
+
+def test_columns_of_very_different_scale_are_named_under_spherical():
+    frame = pd.DataFrame(random_rows() * [1.0, 1.0, 1e4], columns=["x", "y", "z"])
+    with pytest.warns(CoaltreeWarning, match=r"'z' vary most, .*'[xy]'.*least.*scaled"):
+        quick_fit(frame, "spherical")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CoaltreeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit(frame, "diagonal", QUICK, n_samples=4, n_warmup=0, random_state=0)
+        constant = frame.assign(z=1.0)
+        fit(constant, "spherical", QUICK, n_samples=4, n_warmup=0, random_state=0)
