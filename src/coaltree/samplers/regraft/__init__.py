@@ -1,1 +1,1 @@
-"""The engine: prune a subtree, look at every branch it could rejoin, regraft it; and rows inserted the same way."""
+"""The engine: prune a subtree, weigh the branches it could rejoin, regraft it; and rows inserted the same way."""

@@ -86,7 +86,7 @@ def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) 
 @jit
 def _depth_first(nodes: np.ndarray, root: Int, order: np.ndarray) -> None:
     """Write the inner nodes, parents before children and each subtree in one piece."""
-    n_found = 0
+    n_written = 0
     stack = np.empty(order.size + 1, np.int64)
     stack[0] = root
     n_open = 1
@@ -95,8 +95,8 @@ def _depth_first(nodes: np.ndarray, root: Int, order: np.ndarray) -> None:
         node = stack[n_open]
         if nodes[node].left < 0:
             continue
-        order[n_found] = node
-        n_found += 1
+        order[n_written] = node
+        n_written += 1
         stack[n_open] = nodes[node].right
         stack[n_open + 1] = nodes[node].left
         n_open += 2
