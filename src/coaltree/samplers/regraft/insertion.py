@@ -33,7 +33,6 @@ from .nearest import nearest
 from .update import Engine, make_engine, propose, target_of, update
 from .working_tree import copy_tree, empty_working_tree, put_leaf, regraft, unload
 
-_MAX_TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
 _EVERY_BRANCH = np.empty(0, np.int32)
 
 
@@ -65,7 +64,7 @@ def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> fl
     pass_down(cand, tree, tree.mean[leaf], 0.0)
     target, quadrature = target_of(engine, leaf, float(tree.top[0].n_leaves)), engine.rule.quadrature
     best = weigh(cand, target, quadrature)
-    for _ in range(_MAX_TRIES):
+    for _ in range(20):  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
         i, t, ratio, log_total = propose(cand, target, best, quadrature, state)
         if i >= 0:
             break

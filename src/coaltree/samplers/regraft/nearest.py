@@ -16,13 +16,7 @@ from ..._runtime.threads import allowed_threads, single_threaded_blas
 
 _MAX_EXACT_PAIRS = 20_000**2
 _BLOCK = 1 << 20  # distances held at once by a thread
-_MAX_THREADS = 8
-_CELLS_PER_ROOT_N = 4.0
-_ROWS_PER_CELL, _N_KMEANS = 16, 4  # in the sample from which centres are computed, in so many steps
-_SHARE_SEEN, _MIN_SEEN = 0.06, 4096  # of the points, by each row
-_MAX_NEIGHBORS_ASKED = 12  # for their own neighbours
-_STREAM = 18
-_MIN_LEVEL = 32  # rows of the smallest level
+_SHARE_SEEN, _MIN_SEEN = 0.06, 4096  # of the points, by each row: nearly all neighbours of six normal columns
 
 
 def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator) -> np.ndarray:
@@ -38,7 +32,7 @@ def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator) -> np.ndarr
     k = min(n_neighbors, n - 1)
     order = rng.permutation(n)
     sizes = [n]
-    while sizes[-1] // 4 >= _MIN_LEVEL:
+    while sizes[-1] // 4 >= 32:
         sizes.append(sizes[-1] // 4)
     levels = np.full((len(sizes), n, k), -1, np.int32)
     centred = W - W.mean(axis=0)
@@ -71,7 +65,7 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
 def _in_blocks(work: Callable[[int, int], object], n: int, size: int) -> None:
     """Call work(first, last) for blocks of n; NumPy releases the interpreter's lock where it takes long."""
     firsts = range(0, n, size)
-    n_threads = min(allowed_threads(), _MAX_THREADS, len(firsts))
+    n_threads = min(allowed_threads(), len(firsts))
     if n_threads <= 1:
         for first in firsts:
             work(first, min(n, first + size))
@@ -105,7 +99,7 @@ def _rank(
 
 def _search_cells(queries: np.ndarray, points: np.ndarray, numbers: np.ndarray, best: np.ndarray) -> None:
     """Write the nearest of about `n_seen` points of each row, in the cells around its own."""
-    n_cells = min(len(points), int(_CELLS_PER_ROOT_N * np.sqrt(len(points))))
+    n_cells = min(len(points), int(4.0 * np.sqrt(len(points))))
     n_seen = max(_MIN_SEEN, int(_SHARE_SEEN * len(points)))
     centres = _centres(points, n_cells)
     members, asking = _by_cell(points, centres), _by_cell(queries, centres)
@@ -125,10 +119,10 @@ def _search_cells(queries: np.ndarray, points: np.ndarray, numbers: np.ndarray, 
 
 
 def _centres(points: np.ndarray, n_cells: int) -> np.ndarray:
-    """The means of cells by a few steps of k-means on a sample."""
-    sample = points[np.random.default_rng(_STREAM).permutation(len(points))[: _ROWS_PER_CELL * n_cells]]
+    """The means of cells by four steps of k-means on a sample of sixteen rows for each."""
+    sample = points[np.random.default_rng(0).permutation(len(points))[: 16 * n_cells]]
     centres = sample[:n_cells].copy()
-    for _ in range(_N_KMEANS):
+    for _ in range(4):
         for centre, member in zip(centres, _by_cell(sample, centres), strict=True):
             if len(member):
                 centre[:] = sample[member].mean(axis=0)
@@ -147,9 +141,9 @@ def _by_cell(rows: np.ndarray, centres: np.ndarray) -> list[np.ndarray]:
 
 
 def _ask_neighbors(points: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """The nearest of the neighbours of each row and of their neighbours."""
+    """The nearest of the neighbours of each row and of the twelve nearest of its twelve nearest."""
     n, k = near.shape
-    n_asked, numbers, better = min(k, _MAX_NEIGHBORS_ASKED), np.arange(n, dtype=np.int32), np.empty_like(near)
+    n_asked, numbers, better = min(k, 12), np.arange(n, dtype=np.int32), np.empty_like(near)
 
     def ask(first: int, last: int) -> None:
         asked = near[first:last, :n_asked]

@@ -15,7 +15,6 @@ from .nearest import nearest
 
 _N_NEAR = 4  # rows that may be moved with a seed
 _SIZE_BELOW = (0.15, 0.65, 0.85, 1.0)  # cumulative probability of 1, 2, … rows in a block
-_ANY_ORDER = 0.25  # probability that a block is in any order
 _ROWS_PER_SEED, _MAX_SEEDS = 20, 250
 _MIN_ROWS = _N_NEAR + len(_SIZE_BELOW)
 _MAX_ROWS_TO_SEARCH = 5000  # whose neighbours are searched in every iteration, where none are given
@@ -62,6 +61,6 @@ def draw_block(around: Neighborhoods, rng: Generator) -> np.ndarray:
     if rng.random() < 0.5:
         others = rng.permutation(others)
     block = np.append(around.seeds[place], others[: np.searchsorted(_SIZE_BELOW, rng.random())])
-    if rng.random() < _ANY_ORDER:
+    if rng.random() < 0.25:
         return rng.permutation(block)
     return block[np.argsort(around.distance[block], kind="stable")]

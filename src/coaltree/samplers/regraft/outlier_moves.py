@@ -30,8 +30,6 @@ from .outlier_scales import Scales, draw_new_leaf, knots_of, scales_of, weigh_ol
 from .update import Engine
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
-_N_RANDOM = 1  # leaf drawn from all, whose path is a candidate beside those of near ones
-
 # Where a leaf of a block is, beside those before it: joined through node `free` to the branch above x at time t.
 PLACE = np.dtype([("free", np.int64), ("x", np.int64), ("t", np.float64), ("s", np.float64)])
 
@@ -77,7 +75,7 @@ def _near_leaves(engine: Engine, block: np.ndarray, state: np.ndarray) -> np.nda
     if neighbors.shape[0] == 0:
         return np.empty((block.size, 0), np.int64)
     n_near = neighbors.shape[2]
-    near = np.empty((block.size, n_near + _N_RANDOM), np.int64)
+    near = np.empty((block.size, n_near + 1), np.int64)
     for j in range(block.size):
         for i in range(near.shape[1]):
             near[j, i] = neighbors[0, block[j], i] if i < n_near else integer_below(state, n)

@@ -23,7 +23,6 @@ _QUANTILES = np.concatenate([[0.002], np.linspace(0.02, 0.98, 25), [0.999]])  # 
 _MULTIPLES = 2.0 ** np.arange(1, 10)  # of the last of these, for large errors
 _FIRST_KNOTS, _MAX_KNOTS = 7, 25
 _SPACING = 2.0  # between knots where the mass is, times √(columns + degrees of freedom): log s is known to about that
-_SMALL_SHARE = 0.03  # of the mass: pieces with less are not divided
 
 LEAF = np.dtype([("scale", np.float64), ("unit", np.float64)])  # the current scale, the variance at a scale of 1
 
@@ -121,7 +120,7 @@ def knots_of(engine: Engine, c: Int, m: float, scales: Scales) -> Knots:
     for n_knots in range(_FIRST_KNOTS, _MAX_KNOTS):
         knots = Knots(ys[:n_knots], levels[:n_knots])
         best, total = total_mass(knots)
-        place, largest = -1, _SMALL_SHARE * total
+        place, largest = -1, 0.03 * total  # pieces with less are not divided
         for g in range(n_knots - 1):
             if ys[g + 1] - ys[g] > spacing and _mass(knots, g, best) > largest:
                 place, largest = g, _mass(knots, g, best)

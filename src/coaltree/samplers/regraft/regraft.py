@@ -37,7 +37,6 @@ from .update import Engine, Rule, make_engine, sweep
 
 _MAX_ROWS_FOR_ALL = 128  # for which "auto" considers every branch
 _GLOBAL_UPDATES = 8  # of a local sweep consider every branch: a small share of the cost for every n
-_WARMUP_FACTOR = 2  # times as many near leaves: leaves of a poor start find their place sooner
 _UPDATES_PER_ITERATION, _BRANCHES_PER_ITERATION, _MAX_SWEEPS = 2_000, 60_000, 4
 
 
@@ -171,8 +170,8 @@ class Regraft(Sampler):
         return neighbor_graphs(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng)
 
     def for_warmup(self) -> "Regraft":
-        """A sampler with more near leaves, so that leaves of a poor start find their place."""
-        return self._with(n_neighbors=_WARMUP_FACTOR * self.n_neighbors)
+        """A sampler with twice as many near leaves, so that leaves of a poor start find their place."""
+        return self._with(n_neighbors=2 * self.n_neighbors)
 
     def for_chain(self, problem: Problem) -> "Regraft":
         """A sampler whose steps overwrite the same arrays."""
