@@ -10,16 +10,16 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, TypeVar, overload
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.errors import NumbaError
 
-from ..errors import CoaltreeWarning, is_interruption
+from ..errors import CoaltreeWarning
 
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_KERNELS = ("inference", "plotting", "report", "cli")  # folders whose changes leave kernels as they are
@@ -61,26 +61,19 @@ def n_kept() -> int:
 
 
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:
-    with global_compiler_lock, _alone(f"{kernel.__module__}.{kernel.__qualname__}"):
-        try:
-            return compile_or_load(signature)
-        except Exception as error:  # a damaged file may end in anything; after a full disk the code is there
-            if isinstance(error, NumbaError) or is_interruption(error):
-                raise
-            shutil.rmtree(kernel.stats.cache_path or "", ignore_errors=True)
-            _warn(f"compiled kernels cannot be kept or read ({type(error).__name__}); {ADVICE}.")
-        return compile_or_load(signature)
-
-
-@contextlib.contextmanager
-def _alone(name: str) -> Iterator[None]:
-    """Let other processes wait for this kernel: they would compile it too, and mix up the index of its signatures."""
-    with contextlib.ExitStack() as stack:
+    """Compile or load a kernel while other processes wait, which would mix up Numba's index of its signatures."""
+    name = f"{cache_folder()}/{kernel.__module__}.{kernel.__qualname__}.lock"
+    with global_compiler_lock, contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError, ImportError):  # no folder, or no locks: on some file systems, on Windows
             import fcntl
 
-            fcntl.lockf(stack.enter_context(open(f"{cache_folder()}/{name}.lock", "a")), fcntl.LOCK_EX)
-        yield
+            fcntl.lockf(stack.enter_context(open(name, "a")), fcntl.LOCK_EX)
+        try:
+            return compile_or_load(signature)
+        except (OSError, EOFError, UnpicklingError) as error:  # a full disk, or a damaged file
+            shutil.rmtree(kernel.stats.cache_path or "", ignore_errors=True)
+            _warn(f"compiled kernels cannot be kept or read ({type(error).__name__}); {ADVICE}.")
+        return compile_or_load(signature)
 
 
 @cache

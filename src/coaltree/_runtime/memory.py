@@ -7,22 +7,10 @@ from pathlib import Path
 
 from ..errors import InputError
 
-_MAX_SHARE = 0.8  # of what is available: the rest of the program needs some too
-_CACHE_SECONDS = 0.05  # asking takes as long as a small greedy tree, of which `fit` may grow a thousand a second
-
 
 def available_bytes() -> int | None:
     """Return the bytes this process may still take, or None where the system does not say."""
-    return _available(int(time.monotonic() / _CACHE_SECONDS))
-
-
-def require_memory(n_bytes: int, what: str, instead: str) -> None:
-    """Raise InputError if `n_bytes` for `what` are more than there are; `instead` says what would work."""
-    available = available_bytes()
-    if available is not None and n_bytes > _MAX_SHARE * available:
-        raise InputError(
-            f"{what} would need {n_bytes / 1e9:.1f} GB of memory and {available / 1e9:.1f} GB are available; {instead}."
-        )
+    return _available(int(20 * time.monotonic()))  # asking takes as long as a small greedy tree
 
 
 @lru_cache(maxsize=1)
@@ -30,16 +18,21 @@ def _available(_now: int) -> int | None:
     return min((limit for limit in (_of_system(), _of_control_group()) if limit is not None), default=None)
 
 
+def require_memory(n_bytes: int, what: str, instead: str) -> None:
+    """Raise InputError if `n_bytes` for `what` are more than there are; `instead` says what would work."""
+    available = available_bytes()
+    if available is not None and n_bytes > 0.8 * available:  # the rest of the program needs some too
+        raise InputError(
+            f"{what} would need {n_bytes / 1e9:.1f} GB of memory and {available / 1e9:.1f} GB are available; {instead}."
+        )
+
+
 def _of_system() -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
+    except (OSError, StopIteration):  # not Linux
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else None
 
 
 def _of_control_group() -> int | None:

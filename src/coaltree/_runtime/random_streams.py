@@ -14,8 +14,6 @@ from .jit import jit
 from .typing import Int, RandomState
 from .validation import is_whole, shown
 
-_MAX_SEED_BITS = 1024
-
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Turn an int, a numpy Generator or None into a numpy Generator."""
@@ -37,8 +35,8 @@ def _checked_seed(random_state: Any) -> int:
     if not is_whole(random_state) or random_state < 0:
         wanted = "a non-negative int, a numpy.random.Generator or None"
         raise InputError(f"random_state must be {wanted}, not {shown(random_state)}.")
-    if int(random_state).bit_length() > _MAX_SEED_BITS:
-        raise InputError(f"random_state must be below 2**{_MAX_SEED_BITS}, not {shown(random_state)}.")
+    if int(random_state).bit_length() > 1024:  # a seed is stored, and printed
+        raise InputError(f"random_state must be below 2**1024, not {shown(random_state)}.")
     return int(random_state)
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-_DTYPES = {"f": (np.float64,), "i": (np.int32, np.int64)}
-
 
 @dataclass(frozen=True)
 class Array:
@@ -32,7 +30,8 @@ class Array:
         if wanted and wanted[-1] is ...:
             shape, wanted = shape[: len(wanted) - 1], wanted[:-1]
         fits = len(shape) == len(wanted) and all(b in (None, a) for a, b in zip(shape, wanted, strict=True))
-        return value.dtype in _DTYPES[self.kind] and fits and (self.holds is None or bool(self.holds(value)))
+        is_kind = value.dtype in ((np.float64,) if self.kind == "f" else (np.int32, np.int64))
+        return is_kind and fits and (self.holds is None or bool(self.holds(value)))
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,16 @@ _max_threads: ContextVar[int | None] = ContextVar("coaltree_max_threads", defaul
 @contextmanager
 def at_most_threads(limit: int | None) -> Iterator[None]:
     """Let nothing that is called within take more threads; None sets no limit of its own."""
-    before = _max_threads.get()
+    token = _max_threads.set(limit or _max_threads.get())
     try:
-        _max_threads.set(before if limit is None else limit)
         yield
     finally:
-        _max_threads.set(before)
+        _max_threads.reset(token)
 
 
 def allowed_threads() -> int:
     """Return how many threads may be used here: all processors, or as many as the limit allows."""
-    limit = _max_threads.get()
-    return cpu_count() if limit is None else max(1, min(limit, cpu_count()))
+    return max(1, min(_max_threads.get() or cpu_count(), cpu_count()))
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from .formatting import shortened
 
 MAX_COUNT = 10**9  # of rows, draws or iterations; beyond, a number is a slip of the pen
 MAX_JOBS = 10_000
-_MAX_SHOWN = 120  # letters of a value in a message
 
 
 def is_whole(value: Any) -> bool:
@@ -31,11 +30,8 @@ def as_number(value: Any) -> float:
 
 def shown(value: Any) -> str:
     """Return a value as Python writes it, in one line and not too long."""
-    try:
-        text = repr(value)
-    except ValueError:  # of a number with more than 4,300 digits
-        text = "a number of thousands of digits"
-    return shortened(" ".join(text.split()), _MAX_SHOWN)
+    is_huge = is_whole(value) and int(value).bit_length() > 4000  # more digits than Python converts to text
+    return "a number of thousands of digits" if is_huge else shortened(" ".join(repr(value).split()), 120)
 
 
 def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
@@ -85,12 +81,9 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of jobs that joblib would not take, or that no machine has processors for."""
-    if is_whole(n_jobs) and abs(n_jobs) > MAX_JOBS:
-        raise InputError(f"n_jobs must be a whole number from {-MAX_JOBS} to {MAX_JOBS}, or None, not {shown(n_jobs)}.")
-    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
-        raise InputError(
-            f"n_jobs must be a whole number other than 0 (-1: every processor) or None, not {shown(n_jobs)}."
-        )
+    if n_jobs is not None and not (is_whole(n_jobs) and 0 < abs(n_jobs) <= MAX_JOBS):
+        wanted = f"a whole number other than 0, at most {MAX_JOBS} (-1: every processor), or None"
+        raise InputError(f"n_jobs must be {wanted}, not {shown(n_jobs)}.")
 
 
 def at_most_jobs(n_jobs: int | None, n_tasks: int) -> int | None:

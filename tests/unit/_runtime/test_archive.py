@@ -119,18 +119,12 @@ def test_write_and_read_refuse_pickled_arrays(tmp_path):
         archive.read(tmp_path / "bad", KIND, 1)
 
 
-def test_read_names_an_array_that_is_missing(tmp_path):
+def test_read_refuses_a_file_without_its_arrays(tmp_path):
     archive.write(tmp_path / "x", KIND, 1, {"a": np.ones(1)})
     with zipfile.ZipFile(tmp_path / "x") as good, zipfile.ZipFile(tmp_path / "bad", "w") as bad:
         bad.writestr("header.json", good.read("header.json"))
-    with pytest.raises(ct.InputError, match="the array a is missing"):
+    with pytest.raises(ct.InputError, match="is damaged"):
         archive.read(tmp_path / "bad", KIND, 1)
-
-
-@pytest.mark.parametrize("array", [np.ones(2, complex), np.array(["2020-01-01"], dtype="datetime64[D]")])
-def test_write_refuses_arrays_that_read_would_refuse(tmp_path, array):
-    with pytest.raises(ct.InputError, match="things is a ndarray"):
-        archive.write(tmp_path / "x", KIND, 1, {"things": array})
 
 
 def test_write_leaves_the_old_file_where_it_fails(tmp_path, monkeypatch):
@@ -145,20 +139,3 @@ def test_write_leaves_the_old_file_where_it_fails(tmp_path, monkeypatch):
         archive.write(path, KIND, 1, {"x": 2})
     assert archive.read(path, KIND, 1) == {"x": 1}
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_write_names_a_missing_folder(tmp_path):
-    with pytest.raises(ct.InputError, match=r"folder .* does not exist"):
-        archive.write(tmp_path / "no" / "file", KIND, 1, {})
-
-
-def test_read_takes_an_array_that_is_named_twice_once(tmp_path):
-    """Two names for one member do not fill the memory twice."""
-    archive.write(tmp_path / "file", KIND, 1, {"x": np.ones(3)})
-    with zipfile.ZipFile(tmp_path / "file") as good, zipfile.ZipFile(tmp_path / "twice", "w") as bad:
-        header = json.loads(good.read("header.json"))
-        header["content"] = [{"array": "x"}, {"array": "x"}]
-        bad.writestr("header.json", json.dumps(header))
-        bad.writestr("x.npy", good.read("x.npy"))
-    one, other = archive.read(tmp_path / "twice", KIND, 1)
-    assert one is other

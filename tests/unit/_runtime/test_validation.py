@@ -8,89 +8,37 @@ from coaltree._runtime import validation
 
 
 @pytest.mark.parametrize(
-    ("check", "right", "wrong", "sentence"),
+    ("check", "options", "right", "wrong", "wanted"),
     [
-        (
-            lambda v: validation.check_count("k", v),
-            (1, np.int8(3)),
-            (0, True, 1.0, "1", None, [1]),
-            "k must be a whole number of at least 1, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_count("k", v, 2, 4),
-            (2, 4),
-            (1, 5, np.True_),
-            "k must be a whole number from 2 to 4, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_count("k", v, 2),
-            (2, 10**9),
-            (10**9 + 1, 2**63),
-            "k must be a whole number from 2 to 1000000000, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_number("x", v),
-            (-1, np.inf, np.array(2.0)),
-            (np.nan, True, "1", None),
-            "x must be a number, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_number("x", v, 0, 1),
-            (0, 0.5, 1),
-            (-0.1, 1.1, np.nan),
-            "x must be a number from 0 to 1, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_number("x", v, 0),
-            (0, np.inf),
-            (-1,),
-            "x must be a number of at least 0, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_number("x", v, most=0),
-            (0, -np.inf),
-            (1,),
-            "x must be a number of at most 0, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_positive("x", v),
-            (1, 1e-300),
-            (0, -1, np.inf, np.nan, "1"),
-            "x must be a positive number, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_positive("x", v, zero=True),
-            (0, 1),
-            (-1, np.inf),
-            "x must be a positive number or 0, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_level("x", v),
-            (0.9, np.float32(0.5)),
-            (0, 1, "a"),
-            "x must be a number between 0 and 1, such as 0.9, not {!r}.",
-        ),
-        (
-            lambda v: validation.check_choice("c", v, ("a", "b", "c")),
-            ("a", "c"),
-            ("d", None, ["a"]),
-            'c must be "a", "b" or "c", not {!r}.',
-        ),
-        (
-            lambda v: validation.check_jobs(v),
-            (1, -1, None),
-            (0, 1.5, True),
-            "n_jobs must be a whole number other than 0 (-1: every processor) or None, not {!r}.",
-        ),
+        ("count", (), (1, np.int8(3)), (0, True, 1.0, "1", None, [1]), "a whole number of at least 1"),
+        ("count", (2, 4), (2, 4), (1, 5, np.True_), "a whole number from 2 to 4"),
+        ("count", (2,), (2, 10**9), (10**9 + 1, 2**63), "a whole number from 2 to 1000000000"),
+        ("number", (), (-1, np.inf, np.array(2.0)), (np.nan, True, "1", None), "a number"),
+        ("number", (0, 1), (0, 0.5, 1), (-0.1, 1.1, np.nan), "a number from 0 to 1"),
+        ("number", (0,), (0, np.inf), (-1,), "a number of at least 0"),
+        ("number", (-np.inf, 0), (0, -np.inf), (1,), "a number of at most 0"),
+        ("positive", (), (1, 1e-300), (0, -1, np.inf, np.nan, "1"), "a positive number"),
+        ("positive", (True,), (0, 1), (-1, np.inf), "a positive number or 0"),
+        ("level", (), (0.9, np.float32(0.5)), (0, 1, "a"), "a number between 0 and 1, such as 0.9"),
+        ("choice", (("a", "b", "c"),), ("a", "c"), ("d", None, ["a"]), '"a", "b" or "c"'),
     ],
 )
-def test_checks_refuse_in_one_sentence(check, right, wrong, sentence):
+def test_checks_refuse_in_one_sentence(check, options, right, wrong, wanted):
+    function = getattr(validation, f"check_{check}")
     for value in right:
-        assert check(value) in (value, None)
+        assert function("x", value, *options) == value
     for value in wrong:
         with pytest.raises(InputError) as raised:
-            check(value)
-        assert str(raised.value) == sentence.format(value)
+            function("x", value, *options)
+        assert str(raised.value) == f"x must be {wanted}, not {value!r}."
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, 10_001])
+def test_check_jobs_refuses_what_joblib_would_not_take(n_jobs):
+    for right in (1, -1, None, 10_000):
+        validation.check_jobs(right)
+    with pytest.raises(InputError, match=r"n_jobs must be a whole number other than 0, at most 10000"):
+        validation.check_jobs(n_jobs)
 
 
 def test_refusals_show_any_value_in_one_short_line():
