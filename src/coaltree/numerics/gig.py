@@ -24,9 +24,7 @@ from .special import exp_in_range, log_gig_normaliser_k
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 _MAX_FALL = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
-_MAX_NARROW = 1.0  # widths of a panel
-_MAX_WIDE = 6.0
-_MAX_FLAT = 1e-14  # a and b without curvature
+_MAX_WIDE = 6.0  # width of a panel: a + b is below 60 there, and nothing cancels
 _MIN_SIDE, _MAX_SIDE = 5e-324, 4e307  # a and b if they are not 0: doubles, as their sum is
 
 
@@ -112,7 +110,7 @@ def _narrow_panel(sigma: float, a: float, b: float, width: float) -> float:
 
 @jit(fastmath={"reassoc", "contract"})
 def _wide_panel(sigma: float, a: float, b: float, width: float) -> float:
-    """∫_0^width e^{-φ(u)} du for 1 < width <= 6, where a + b is below 60 and nothing cancels."""
+    """∫_0^width e^{-φ(u)} du for 1 < width <= 6."""
     total = 0.0
     for i in range(24):
         u = width * _NODES[i]
@@ -126,16 +124,16 @@ def _wide_panel(sigma: float, a: float, b: float, width: float) -> float:
 def _fallen_integral(sigma: float, a: float, b: float, length: float) -> float:
     """∫_0^length e^{-φ(u)} du, σ, a, b >= 0; length may be inf."""
     rest = min(reach(sigma, a, b, _MAX_FALL), length)
-    if rest <= _MAX_NARROW:
+    if rest <= 1.0:
         return _narrow_panel(sigma, a, b, rest)
     if rest <= _MAX_WIDE:
         return _wide_panel(sigma, a, b, rest)
     total = 0.0
     height = 1.0
     while rest > 0.0:
-        if a < _MAX_FLAT and b < _MAX_FLAT:
+        if a < 1e-14 and b < 1e-14:
             # No curvature to speak of until b e^u matters: one exponential, however long.
-            width = min(rest, math.log(2.0 * _MAX_FLAT / max(b, 1e-321))) if b > 0.0 else rest
+            width = min(rest, math.log(2e-14 / max(b, 1e-321))) if b > 0.0 else rest
             x = (sigma if b > 0.0 else sigma + a) * width
             total += height * (width if x < 1e-16 else width * (-math.expm1(-x) / x))
         else:

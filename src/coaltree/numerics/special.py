@@ -73,27 +73,18 @@ def _debye_polynomials(n_terms: int) -> np.ndarray:
 
 
 _DEBYE = _debye_polynomials(12)
-# The first term left out is below 2e-13 from these s on, for every t in [0, 1].
-_DEBYE_FROM = 20.0
-_DEBYE_8_FROM = 38.0
-_DEBYE_5_FROM = 120.0
-_DEBYE_3_FROM = 1000.0
-
 # z^ν K_ν for the two lowest whole orders: power series in z²/4 up to z = 2, the trapezoidal rule for
 # e^z K_ν(z) = ∫ exp(-z (cosh u - 1)) cosh νu du above. Both are exact to rounding.
-_SERIES_TERMS = 13
-_EULER_GAMMA = 0.57721566490153286061
-_FACTORIAL = np.array([math.factorial(k) for k in range(_SERIES_TERMS + 1)], dtype=float)
-_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _SERIES_TERMS + 1))])
+_FACTORIAL = np.array([math.factorial(k) for k in range(14)], dtype=float)
+_HARMONIC = np.append(0.0, np.cumsum(1.0 / np.arange(1, 14)))
 _I0 = 1.0 / _FACTORIAL[:-1] ** 2
 _I1 = 1.0 / (_FACTORIAL[:-1] * _FACTORIAL[1:])
-_K0_REST = (_HARMONIC[:-1] - _EULER_GAMMA) * _I0
-_K1_REST = (_HARMONIC[:-1] + _HARMONIC[1:] - 2.0 * _EULER_GAMMA) * _I1
-_TRAPEZE_STEP = 0.15
-_TRAPEZE_NODES = 24
-_TRAPEZE_COSH = np.cosh(_TRAPEZE_STEP * np.arange(_TRAPEZE_NODES))
-_TRAPEZE_RISE = 2.0 * np.sinh(0.5 * _TRAPEZE_STEP * np.arange(_TRAPEZE_NODES)) ** 2
-_TRAPEZE_WEIGHT = _TRAPEZE_STEP * np.where(np.arange(_TRAPEZE_NODES) == 0, 0.5, 1.0)
+_K0_REST = (_HARMONIC[:-1] - np.euler_gamma) * _I0
+_K1_REST = (_HARMONIC[:-1] + _HARMONIC[1:] - 2.0 * np.euler_gamma) * _I1
+_TRAPEZE_NODES = 0.15 * np.arange(24)
+_TRAPEZE_COSH = np.cosh(_TRAPEZE_NODES)
+_TRAPEZE_RISE = 2.0 * np.sinh(0.5 * _TRAPEZE_NODES) ** 2
+_TRAPEZE_WEIGHT = 0.15 * np.where(_TRAPEZE_NODES == 0.0, 0.5, 1.0)
 
 
 @jit
@@ -101,7 +92,7 @@ def _lowest_by_series(z: float) -> tuple[float, float]:
     """(K_0(z), z K_1(z)) for 0 <= z <= 2."""
     x = 0.25 * z * z
     i0 = i1 = k0 = k1 = 0.0
-    for j in range(_SERIES_TERMS - 1, -1, -1):
+    for j in range(_I0.size - 1, -1, -1):
         i0 = i0 * x + _I0[j]
         i1 = i1 * x + _I1[j]
         k0 = k0 * x + _K0_REST[j]
@@ -115,7 +106,7 @@ def _lowest_by_trapeze(z: float) -> tuple[float, float]:
     """(e^z K_0(z), z e^z K_1(z)) for 2 <= z <= 20."""
     k0 = 0.0
     k1 = 0.0
-    for j in range(_TRAPEZE_NODES):
+    for j in range(_TRAPEZE_WEIGHT.size):
         e = _TRAPEZE_WEIGHT[j] * exp_in_range(-z * _TRAPEZE_RISE[j])
         k0 += e
         k1 += e * _TRAPEZE_COSH[j]
@@ -169,15 +160,9 @@ def _debye_tail(t: float, s: float, n_terms: int) -> float:
 @jit
 def _debye_correction(nu: float, s: float) -> float:
     """The series of Debye's expansion with as many terms as s >= 20 asks for."""
-    x = nu / s
-    t = x * x
-    if s >= _DEBYE_3_FROM:
-        return _debye_tail(t, s, 3)
-    if s >= _DEBYE_5_FROM:
-        return _debye_tail(t, s, 5)
-    if s >= _DEBYE_8_FROM:
-        return _debye_tail(t, s, 8)
-    return _debye_tail(t, s, 12)
+    # The first term left out is below 2e-13 for every t in [0, 1].
+    n_terms = 3 if s >= 1000.0 else 5 if s >= 120.0 else 8 if s >= 38.0 else 12
+    return _debye_tail((nu / s) ** 2, s, n_terms)
 
 
 @jit
@@ -192,7 +177,7 @@ def log_gig_normaliser_k(p: float, chi: float, psi: float) -> float:
     if p == 0.0 and z == 0.0:
         return np.inf
     vanishing = chi if p < 0.0 else psi
-    if s < _DEBYE_FROM:
+    if s < 20.0:
         bare = _log_scaled_k_small(nu, z)
         return bare if p == 0.0 else bare - nu * math.log(vanishing)
     ratio = (nu + s) / vanishing
@@ -240,21 +225,12 @@ def tabled_integral(table: FullIntegralTable, x: float) -> float:
 
 
 @jit
-def _fill_table(d: float, edges: np.ndarray, nodes: np.ndarray, solve: np.ndarray, coefficients: np.ndarray) -> None:
-    """Interpolate g at the Chebyshev `nodes` of each cell; differences from its middle keep the rounding small."""
-    rise = np.empty(nodes.size)
-    for cell in range(coefficients.shape[0]):
-        half = 0.5 * (edges[cell + 1] - edges[cell])
-        middle = edges[cell] + half
-        g = log_full_integral(middle, 1.0, d)
-        for i in range(nodes.size):
-            rise[i] = log_full_integral(middle + half * nodes[i], 1.0, d) - g
-        for k in range(nodes.size):
-            total = 0.0
-            for i in range(nodes.size):
-                total += solve[k, i] * rise[i]
-            coefficients[cell, k] = total
-        coefficients[cell, 0] += g
+def _integrals(x: np.ndarray, d: float) -> np.ndarray:
+    """g(x) of every entry."""
+    values = np.empty(x.size)
+    for i in range(x.size):
+        values[i] = log_full_integral(x.flat[i], 1.0, d)
+    return values.reshape(x.shape)
 
 
 @lru_cache(maxsize=8)
@@ -263,9 +239,12 @@ def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> FullI
     ends = np.clip(np.array([low, high], dtype=float), 1e-100, 1e100)
     first, last = (int(bits) >> _CELL_BITS for bits in ends.view(np.int64))
     edges = (np.arange(first, last + 2, dtype=np.int64) << _CELL_BITS).view(np.float64)
+    half = 0.5 * np.diff(edges)[:, None]
+    middle = edges[:-1, None] + half
     nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))  # Chebyshev's
     solve = np.linalg.inv(np.vander(nodes, increasing=True))  # turns values there into coefficients of powers
-    coefficients = np.empty((last - first + 1, _DEGREE + 1))
-    _fill_table(float(d), edges, nodes, solve, coefficients)
+    g = _integrals(middle, float(d))
+    coefficients = np.einsum("ci,ki->ck", _integrals(middle + half * nodes, float(d)) - g, solve)  # rounds little
+    coefficients[:, 0] += g[:, 0]
     coefficients.flags.writeable = False
     return FullIntegralTable(float(d), first, coefficients)

@@ -13,10 +13,7 @@ def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     The fourth column follows from the first two and is not looked at.
     """
     try:
-        matrix = np.asarray(Z)
-        if np.iscomplexobj(matrix):
-            raise TypeError
-        matrix = matrix.astype(np.float64)
+        matrix = np.asarray(Z).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise InputError("A linkage must be a matrix of numbers, as scipy.cluster.hierarchy.linkage returns.") from None
     if matrix.ndim != 2 or matrix.shape[1] != 4 or len(matrix) == 0:
@@ -34,8 +31,7 @@ def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     if len(inverted):
         low, high = inverted[0], above[inverted[0]]
         raise InputError(
-            f"The linkage has an inversion: row {high} joins at height {heights[high]} a cluster that was made at "
-            f"height {heights[low]} (row {low}), but a merge cannot come before those below it; centroid and median "
-            "linkage do this, single, complete, average, weighted and ward do not."
+            f"The linkage has an inversion: row {high} joins at height {heights[high]} a cluster of height "
+            f"{heights[low]} (row {low}); centroid and median linkage do this, others do not."
         )
     return in_order_of_time(children, heights)

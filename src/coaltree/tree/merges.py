@@ -57,9 +57,9 @@ def place_nodes(children: np.ndarray, size: np.ndarray, start: np.ndarray, gap: 
 def parents(children: np.ndarray) -> np.ndarray:
     """Return the parent of each node, (2n-1,); -1 for the root."""
     n = len(children) + 1
-    found = np.full(2 * n - 1, -1, dtype=np.int64)
-    found[children] = np.arange(n, 2 * n - 1)[:, None]
-    return found
+    parent = np.full(2 * n - 1, -1, dtype=np.int64)
+    parent[children] = np.arange(n, 2 * n - 1)[:, None]
+    return parent
 
 
 def canonical(labels: np.ndarray) -> np.ndarray:
@@ -79,7 +79,7 @@ def common_ancestors(place: Layout, pairs: np.ndarray) -> np.ndarray:
     2^l gaps, l = floor(log2(b - a)), one l at a time.
     """
     low, high = np.sort(place.start[pairs], axis=1).T
-    found = np.full(len(pairs), -1, dtype=np.int64)
+    ancestor = np.full(len(pairs), -1, dtype=np.int64)
     _, exponent = np.frexp((high - low).astype(float))  # 2^(exponent-1) <= high - low
     window = place.gap  # window[a]: the largest of 2^level gaps from a on
     for level in range(int(exponent.max(initial=0))):
@@ -87,8 +87,8 @@ def common_ancestors(place: Layout, pairs: np.ndarray) -> np.ndarray:
             half = 1 << (level - 1)
             window = np.maximum(window[:-half], window[half:])
         here = np.flatnonzero(exponent == level + 1)
-        found[here] = np.maximum(window[low[here]], window[high[here] - (1 << level)])
-    return found
+        ancestor[here] = np.maximum(window[low[here]], window[high[here] - (1 << level)])
+    return ancestor
 
 
 def leaf_keys(n: int) -> np.ndarray:
@@ -132,18 +132,14 @@ def check_children(children: ArrayLike, word: str = "merge") -> np.ndarray:
     if len(wrong):
         k, side = wrong[0]
         raise InputError(
-            f"{word.capitalize()} {k} joins node {given[k, side]}, but only nodes 0 to {n + k - 1} exist by then "
-            f"(leaves 0 to {n - 1}, and node n + k made by {word} k)."
+            f"{word.capitalize()} {k} joins node {given[k, side]}, but only nodes 0 to {n + k - 1} exist by then."
         )
     flat = checked.ravel()
-    by_node = np.argsort(flat, kind="stable")
-    again = np.flatnonzero(flat[by_node][1:] == flat[by_node][:-1])
+    again = np.setdiff1d(np.arange(flat.size), np.unique(flat, return_index=True)[1])
     if len(again):
-        entry = by_node[again + 1].min()
-        earlier = np.flatnonzero(flat == flat[entry])[0]
+        node, earlier = flat[again[0]], np.argmax(flat == flat[again[0]])
         raise InputError(
-            f"{word.capitalize()} {entry // 2} joins node {flat[entry]}, which {word} {earlier // 2} has already "
-            "joined; each node is joined once."
+            f"{word.capitalize()} {again[0] // 2} joins node {node}, which {word} {earlier // 2} has already joined."
         )
     return checked
 

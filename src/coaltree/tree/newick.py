@@ -11,7 +11,6 @@ as the greatest distance to a leaf below, which cannot decrease towards the root
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -40,23 +39,6 @@ def quote(label: str, underscores: bool = True) -> str:
     """
     is_safe = _NEEDS_NO_QUOTES.fullmatch(label) and (underscores or "_" not in label)
     return label if is_safe else "'" + label.replace("'", "''") + "'"
-
-
-def names_in_files(labels: Sequence[str]) -> list[str]:
-    """Labels that survive a text file: a carriage return, which readers turn into a line feed, becomes a blank.
-
-    Where two names become one, a number sets them apart.
-    """
-    taken = {label for label in labels if "\r" not in label}
-    names = []
-    for label in labels:
-        name = label
-        if "\r" in label:
-            blank = label.replace("\r\n", " ").replace("\r", " ")
-            name = next(one for one in chain([blank], (f"{blank} {i}" for i in count(2))) if one not in taken)
-            taken.add(name)
-        names.append(name)
-    return names
 
 
 def write(
@@ -90,6 +72,16 @@ def write(
     return "".join(text) + ";"
 
 
+_EXPECTED = {  # in each state of `read`
+    "start": "the name of a leaf or a '('",
+    "closed": "a name, a branch length, a ',' or a ')'",
+    "named": "a branch length, a ',' or a ')'; names with blanks or punctuation need single quotes",
+    "colon": "a branch length",
+    "measured": "a ',' or a ')'",
+    "end": "nothing after the semicolon; one tree is read at a time",
+}
+
+
 class _Subtree(NamedTuple):
     node: int  # i for leaf i, ~k for the k-th closed group
     near: tuple[float, int]  # distance and number of the nearest leaf, and of the farthest
@@ -108,38 +100,27 @@ def read(text: str, keep_underscores: bool, tolerance: float) -> tuple[np.ndarra
     merges: list[tuple[_Subtree, _Subtree]] = []  # children always before their parent
     groups: list[list[_Subtree]] = []  # that are open, with the subtrees already in them
     latest, length = _Subtree(0, (0.0, 0), (0.0, 0)), None  # subtree, and the branch above it
-    state = "start"  # of a subtree; then "closed", "named", "colon", "measured"; "end" after the semicolon
+    state, at = "start", 0
     for kind, value, at in _parts(text):
-        if state == "end":
-            raise _wrong(text, at, "text after the semicolon; one tree is read at a time")
-        if kind != "mark":
-            if state == "start":
-                latest, length = _Subtree(len(labels), (0.0, len(labels)), (0.0, len(labels))), None
-                labels.append(value if keep_underscores or kind == "quoted" else value.replace("_", " "))
-            elif state == "colon":
-                length = _length(text, value, at)
-            elif state != "closed":  # names of inner nodes, often supports, are passed over
-                raise _wrong(text, at, "two names in a row; a name with blanks or punctuation needs single quotes")
-            state = "measured" if state == "colon" else "named"
-        elif value == "(":
-            if state != "start":
-                raise _wrong(text, at, "a '(' follows a finished subtree; a comma belongs between them")
+        is_mark = kind == "mark"
+        if state == "start" and not is_mark:
+            latest, length = _Subtree(len(labels), (0.0, len(labels)), (0.0, len(labels))), None
+            labels.append(value if keep_underscores or kind == "quoted" else value.replace("_", " "))
+            state = "named"
+        elif state == "start" and value == "(":
             groups.append([])
-        elif state in ("start", "colon"):
-            raise _wrong(text, at, "a leaf has no name" if state == "start" else "a number must follow the colon")
-        elif value == ":":
-            if state == "measured":
-                raise _wrong(text, at, "a second branch length")
-            state = "colon"
-        elif value == ";":
-            if groups:
-                raise _wrong(text, at, f"{len(groups)} '(' not closed")
-            state = "end"
+        elif state == "closed" and not is_mark:
+            state = "named"  # names of inner nodes, often supports, are passed over
+        elif state == "colon" and not is_mark:
+            state, length = "measured", _length(text, value, at)
+        elif not is_mark or value == "(" or state in ("start", "colon", "end") or (value, state) == (":", "measured"):
+            raise _wrong(text, at, f"expected {_EXPECTED[state]}")
+        elif value in ":;":
+            state = "colon" if value == ":" else "end"
+        elif not groups or length is None:
+            why = "a branch has no length; times are read from branch lengths"
+            raise _wrong(text, at, why if groups else f"a '{value}' outside all parentheses")
         else:
-            if not groups:
-                raise _wrong(text, at, f"a '{value}' outside all parentheses")
-            if length is None:
-                raise _wrong(text, at, "a branch has no length; times are read from branch lengths")
             groups[-1].append(latest.hung_by(length))
             if len(groups[-1]) > 2 or (value == ")" and len(groups[-1]) < 2):
                 number = "more than two children" if len(groups[-1]) > 2 else "only one child"

@@ -17,14 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from .newick import names_in_files, quote, write
-
-_LENGTH_DIGITS = 10  # leaves' depths then differ by less than 1e-9 of them
+from .newick import quote, write
 
 
 def nexus_lines(labels: Sequence[str], trees: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a file; `trees` are texts such as those of `drawn_trees`, made one by one."""
-    names = [quote(label, underscores=False) for label in names_in_files(labels)]
+    names = [quote(label.replace("\r", " "), underscores=False) for label in labels]
     yield from ("#NEXUS", "begin taxa;", f"  dimensions ntax={len(labels)};", "  taxlabels")
     yield from (f"    {name}" for name in names)
     yield from ("  ;", "end;", "begin trees;", "  translate")
@@ -38,7 +36,7 @@ def drawn_trees(children: np.ndarray, times: np.ndarray, weights: np.ndarray) ->
     """Yield stacked trees, each with its weight."""
     names = [*leaf_numbers(times.shape[1] + 1), *[""] * times.shape[1]]
     for t, (pairs, heights, weight) in enumerate(zip(children, times, weights, strict=True)):
-        yield f"tree_{t} = [&R] [&W {float(weight)!r}] {write(pairs, heights, names, _LENGTH_DIGITS)}"
+        yield f"tree_{t} = [&R] [&W {float(weight)!r}] {write(pairs, heights, names, digits=10)}"
 
 
 def leaf_numbers(n: int) -> list[str]:

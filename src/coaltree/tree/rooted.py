@@ -87,10 +87,10 @@ def as_names(names: Any, what: str, n: int) -> tuple[str, ...]:
     """Return n names as strings; anything but n of them is refused as `what`."""
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise InputError(f"{what} must be a sequence of {n} names, not {type(names).__name__}.")
-    found = tuple(name if type(name) is str else str(name) for name in names)
-    if len(found) != n:
-        raise InputError(f"{what} must be {n} names, not {len(found)}.")
-    return found
+    strings = tuple(map(str, names))
+    if len(strings) != n:
+        raise InputError(f"{what} must be {n} names, not {len(strings)}.")
+    return strings
 
 
 def check_labels(labels: Any, n: int) -> tuple[str, ...]:
@@ -101,8 +101,7 @@ def check_labels(labels: Any, n: int) -> tuple[str, ...]:
     if "" in names:
         raise InputError(f"labels must not be empty, but that of leaf {names.index('')} is.")
     if len(set(names)) < n:
-        first: dict[str, int] = {}
-        for leaf, name in enumerate(names):
-            if first.setdefault(name, leaf) != leaf:
-                raise InputError(f"labels must differ, but leaves {first[name]} and {leaf} are both {name!r}.")
+        first = {name: n - 1 - i for i, name in enumerate(reversed(names))}
+        leaf = next(leaf for leaf, name in enumerate(names) if first[name] < leaf)
+        raise InputError(f"labels must differ, but leaves {first[names[leaf]]} and {leaf} are both {names[leaf]!r}.")
     return names

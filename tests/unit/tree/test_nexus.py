@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from coaltree.tree.newick import names_in_files
 from coaltree.tree.nexus import drawn_trees, leaf_numbers, nexus_lines, node_comments
 
 
@@ -25,7 +24,3 @@ def test_node_comments_leave_out_what_is_missing():
     annotations = {"posterior": np.array([np.nan, 0.75]), "range": np.array([[1.0, 2.5], [np.nan, np.nan]])}
     assert node_comments(annotations) == ["[&range={1,2.5}]", "[&posterior=0.75]"]
     assert node_comments({"x": np.array([np.nan])}) == [""]
-
-
-def test_names_in_files_have_no_carriage_returns_and_differ():
-    assert names_in_files(["a\rb", "a b", "a\r\nb", "c"]) == ["a b 2", "a b", "a b 3", "c"]

@@ -8,7 +8,7 @@ from ..._runtime.atomic_write import replacing
 from ..._runtime.typing import PathLike
 from ..._runtime.validation import check_count
 from ...numerics.weighted import pick_trees
-from ...tree.newick import names_in_files, quote, write
+from ...tree.newick import quote, write
 from ...tree.nexus import drawn_trees, leaf_numbers, nexus_lines, node_comments
 from ...tree.tree import Tree
 from ..trees.node_times import heights
@@ -34,7 +34,7 @@ def annotated_text(tree: Tree, transfer: np.ndarray, comments: list[str], file_f
     if file_format == "nexus":
         text = write(tree.children, tree.times, leaf_numbers(tree.n) + comments)
         return "".join(f"{line}\n" for line in nexus_lines(tree.labels, [f"summary = [&R] {text}"]))
-    names = [quote(label) for label in names_in_files(tree.labels)]
+    names = [quote(label.replace("\r", " ")) for label in tree.labels]
     # Programs that pass over comments show the names of inner nodes, as R's ape does.
     names += [f"{share:.4g}{comment}" for share, comment in zip(transfer, comments, strict=True)]
     return f"{write(tree.children, tree.times, names)}\n"
