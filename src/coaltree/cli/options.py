@@ -175,7 +175,7 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
 
     fitted = post.columns if post.transform is None else post.transform.feature_names_in_
     if fitted is not None and not (options.columns or options.drop or options.transpose):
-        options = dataclasses.replace(options, columns=fitted, columns_from="a column of the fitted data")
+        options = dataclasses.replace(options, columns=tuple(fitted))
     rows = read_file(path, options)
     echo(rows.description, err=True)
     return rows.table

@@ -3,15 +3,14 @@
 Separator   Of tab, semicolon, comma, bar and blanks the one that splits all lines into equally many cells; of several,
             the one that leaves more numbers. A .tsv file has tabs.
 Header      A first line with text beyond its first cell is the header, and so is one whose first cell is empty or
-            a heading of names (name, id, …). A first line of other whole numbers could be either, and is refused until
-            --header or --no-header is given. Any other first line is a row.
+            a heading of names (name, id, …), or missing, as R writes it. A first line of other whole numbers could be
+            either, and is refused until --header or --no-header is given. Any other first line is a row.
 """
 
 import csv
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas
@@ -25,21 +24,15 @@ N_SNIFFED_LINES = 30
 _SEPARATORS = {"\t": "tab", ";": "';'", ",": "','", "|": "'|'", " ": "blanks"}
 
 
-class RawTable(NamedTuple):
-    """A table as it is in a file: columns of text or numbers; its index numbers the lines (or rows) of the file."""
-
-    frame: pandas.DataFrame
-    names: Sequence[str] | None = None  # of the rows, where they are beside the table
-    unit: str = "row"  # what the index numbers: line or row
-    read_as: str = ""  # such as "separator ';', header in line 1"
-
-
 class TableError(Exception):
     """What is wrong with a table; `read_file` adds the name of the file."""
 
 
-def read_raw(path: Path, header: bool | None, decimal: str, array: str | None) -> RawTable:
-    """Read a file by its suffix; whatever a damaged one makes its reader raise is a `TableError`."""
+def read_cells(path: Path, header: bool | None, decimal: str, array: str | None) -> tuple[pandas.DataFrame, str]:
+    """Read a file by its suffix: its columns, the index being the number of the line or row, and how it was read.
+
+    Whatever a damaged file makes its reader raise is a `TableError`.
+    """
     suffix = path.suffix.lower()
     try:
         if suffix in (".csv", ".txt", ".tsv", ".tab"):
@@ -65,32 +58,32 @@ def read_raw(path: Path, header: bool | None, decimal: str, array: str | None) -
     raise TableError(f"unsupported file type; expected {SUFFIXES}.")
 
 
-def _read_text(path: Path, header: bool | None, decimal: str) -> RawTable:
+def _read_text(path: Path, header: bool | None, decimal: str) -> tuple[pandas.DataFrame, str]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = list(islice(file, N_SNIFFED_LINES))
     if any("\0" in line for line in lines):
         raise TableError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
-    first = next((i for i, line in enumerate(lines) if line.strip()), None)
+    first = next((i for i, line in enumerate(lines, 1) if line.strip()), None)
     if first is None:
         raise TableError("the file is empty; expected rows and columns.")
     mark = "\t" if path.suffix.lower() in (".tsv", ".tab") else find_separator(lines, decimal)
-    rest = lines[first + 1 :]
-    if mark not in lines[first] and any(len(row) > 2 for row in _split(rest[:1], find_separator(rest, decimal))):
-        raise TableError(f"line {first + 1} is no part of the table but a title, as it seems; remove it.")
     top, *below = _split(lines, mark)
-    width = len(top) + lacks_first_heading(top, below)
+    if lacks_first_heading(top, below):
+        top = ["", *top]
+    width = len(top)
     frame = pandas.read_csv(
         path, sep=r"\s+" if mark == " " else mark, header=None, names=range(width + 1), index_col=False, dtype=str,
         na_filter=False, skip_blank_lines=False, skipinitialspace=True, encoding="utf-8-sig", low_memory=False,
     )  # fmt: skip
-    frame.index = pandas.RangeIndex(1, len(frame) + 1)
+    frame.index = pandas.RangeIndex(1, len(frame) + 1, name="line")
     for i in frame.index[frame.apply(lambda column: column.str.contains("[\r\n]")).any(axis=1)][:1]:
         raise TableError(f"line {i}: a cell has a line break, as where a quote is not closed; remove it.")
     frame = frame.apply(lambda column: column.str.strip())
     for i in frame.index[frame[width] != ""][:1]:
-        raise TableError(f"line {i} has more cells than line {first + 1}, which has {width}.")
-    raw = table_of_text(frame.drop(columns=width), "line", header, decimal)
-    return raw._replace(read_as=f"separator {_SEPARATORS[mark]}, {raw.read_as}" if width > 1 else raw.read_as)
+        raise TableError(f"line {i} has more cells than line {first}, which has {width}; remove a title above a table.")
+    frame.loc[first] = [*top, ""]
+    frame, read_as = with_header(frame.drop(columns=width), header, decimal)
+    return frame, f"separator {_SEPARATORS[mark]}, {read_as}" if width > 1 else read_as
 
 
 def _split(lines: Sequence[str], mark: str) -> list[list[str]]:
@@ -101,54 +94,47 @@ def _split(lines: Sequence[str], mark: str) -> list[list[str]]:
 
 def find_separator(lines: Sequence[str], decimal: str) -> str:
     """The separator by the rule above; the tab where there is a single column."""
-    best, found = (0, 0), "\t"
+    best, separator = (0, 0), "\t"
     for mark in _SEPARATORS:
         if mark == decimal or (mark == " " and best[0]):
             continue
-        header, *rows = _split(lines, mark) or [[]]
+        header, *rows = _split(lines, mark)
         widths = [len(row) for row in rows or [header]]
-        if len(set(widths)) == 1 < widths[0]:
-            fit = 3 if len(header) == widths[0] else 2 * lacks_first_heading(header, rows)
-        else:
-            fit = int(len(header) > 1 and 2 * widths.count(1) < len(widths))
+        if len(set(widths)) == 1 < widths[0] and len(header) == widths[0]:
+            fit = 3
+        elif lacks_first_heading(header, rows):
+            fit = 2
+        else:  # most lines have several cells; two below a line of one may be a decimal comma
+            fit = int(2 * sum(width > 1 + (len(header) == 1) for width in widths) > len(widths))
         n_numbers = sum(looks_like_a_number(cell) for row in rows for cell in row)
         if fit and (mark != " " or n_numbers) and (fit, n_numbers) > best:
-            best, found = (fit, n_numbers), mark
-    return found
+            best, separator = (fit, n_numbers), mark
+    return separator
 
 
 def lacks_first_heading(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the header is one cell short, as R writes it; names that are numbers must then be R's 1, 2, 3, …"""
-    if not rows or any(len(row) != len(header) + 1 for row in rows):
-        return False
-    first = [row[0] for row in rows]
-    is_count = len(header) > 1 and first == [str(i + 1) for i in range(len(first))]
-    return is_count or not any(map(looks_like_a_number, first))
+    """Whether the header is one cell short, as R writes it; 1,5 below a single heading is rather one number."""
+    is_short = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
+    return is_short and (len(header) > 1 or not any(looks_like_a_number(row[0]) for row in rows))
 
 
-def table_of_text(cells: pandas.DataFrame, unit: str, header: bool | None, decimal: str) -> RawTable:
-    """A table of cells of text, the first row of which may be the header; rows without content are left out."""
-    is_row = (cells != "").any(axis=1)
+def with_header(cells: pandas.DataFrame, header: bool | None, decimal: str) -> tuple[pandas.DataFrame, str]:
+    """Cells of text with the names of their columns, without empty rows, and whether the first row had the names."""
+    is_row, unit = (cells != "").any(axis=1), cells.index.name
     cells, n_empty = cells[is_row], int((~is_row).sum())
     if cells.empty:
         raise TableError("the file is empty; expected rows and columns.")
     where, first = f"{unit} {cells.index[0]}", cells.iloc[0].tolist()
-    rest = cells.iloc[1 : N_SNIFFED_LINES + 1].to_numpy().tolist()
-    is_short = first[-1] == "" and any(row[-1] for row in rest) and lacks_first_heading(first[:-1], rest)
     if header is None:
-        header = is_short or has_header(first, decimal, len(cells) > 1, where)
-    names = [str(j) for j in range(len(first))]
-    if header:
-        names, cells = ["", *first[:-1]] if is_short else first, cells.iloc[1:]
-        if cells.empty:
-            raise TableError("the file has a header but no rows below it.")
-    is_kept = [bool(name) or any(cells[column] != "") for name, column in zip(names, cells, strict=True)]
-    cells = cells.loc[:, is_kept].set_axis([name for name, kept in zip(names, is_kept, strict=True) if kept], axis=1)
-    said = [
-        f"header in {where}" if header else "no header",
-        f"{count(n_empty, f'empty {unit}')} skipped" if n_empty else "",
-    ]
-    return RawTable(cells, None, unit, ", ".join(filter(None, said)))
+        header = has_header(first, decimal, len(cells) > 1, where)
+    if header and len(cells) == 1:
+        raise TableError("the file has a header but no rows below it.")
+    names = first if header else [str(j) for j in range(len(first))]
+    cells = cells.iloc[int(header) :]
+    is_kept = np.array([bool(name) or any(cells[column] != "") for name, column in zip(names, cells, strict=True)])
+    cells = cells.loc[:, is_kept].set_axis(np.array(names, dtype=object)[is_kept], axis=1)
+    skipped = f", {count(n_empty, f'empty {unit}')} skipped" if n_empty else ""
+    return cells, (f"header in {where}" if header else "no header") + skipped
 
 
 def has_header(cells: Sequence[str], decimal: str, has_rows: bool, where: str) -> bool:
@@ -165,27 +151,24 @@ def has_header(cells: Sequence[str], decimal: str, has_rows: bool, where: str) -
     return first.lower() in NAME_HEADINGS
 
 
-def _read_excel(path: Path, header: bool | None, sheet: str | None) -> RawTable:
+def _read_excel(path: Path, header: bool | None, sheet: str | None) -> tuple[pandas.DataFrame, str]:
     with pandas.ExcelFile(path, engine="openpyxl") as book:
         name = str(book.sheet_names[0]) if sheet is None else sheet
         if name not in book.sheet_names:
             raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {some(book.sheet_names)}.")
         cells = pandas.read_excel(book, sheet_name=name, header=None, dtype=object, keep_default_na=False, na_values=[])
-    cells.index = pandas.RangeIndex(1, len(cells) + 1)
-    text = cells.map(lambda cell: "" if pandas.isna(cell) else str(cell).strip())
-    raw = table_of_text(text, "row", header, ".")
-    return raw._replace(read_as=f"sheet {name!r}, {raw.read_as}")
+    cells.index = pandas.RangeIndex(1, len(cells) + 1, name="row")
+    frame, read_as = with_header(cells.map(lambda cell: "" if pandas.isna(cell) else str(cell).strip()), header, ".")
+    return frame, f"sheet {name!r}, {read_as}"
 
 
-def _read_parquet(path: Path) -> RawTable:
+def _read_parquet(path: Path) -> tuple[pandas.DataFrame, str]:
     frame = pandas.read_parquet(path)
-    if frame.empty:
-        raise TableError("the file is empty; expected rows and columns.")
-    names = None if isinstance(frame.index, pandas.RangeIndex) else [str(name) for name in frame.index]
-    return RawTable(frame.set_axis(range(1, len(frame) + 1)).set_axis([str(name) for name in frame], axis=1), names)
+    names = None if isinstance(frame.index, pandas.RangeIndex) else frame.index.astype(str)
+    return _numbered(frame.set_axis([str(name) for name in frame], axis=1), names), ""
 
 
-def _read_arrays(path: Path, wanted: str | None) -> RawTable:
+def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]:
     """The array of an .npy, or one of an .npz: the one asked for, the one called X, or the only one."""
     loaded = np.load(path, allow_pickle=False)
     if path.suffix.lower() == ".npy":
@@ -199,12 +182,21 @@ def _read_arrays(path: Path, wanted: str | None) -> RawTable:
             if name not in tables:
                 raise TableError(f"the file contains the arrays {some(tables)}; choose one with --array.")
             arrays = {part: loaded[part] for part in (name, "labels", "columns") if part in loaded}
-    X, labels, columns = arrays[name], arrays.get("labels"), arrays.get("columns")
-    if X.ndim != 2 or X.dtype.kind not in "biuf" or X.size == 0:
+    X = arrays[name]
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise TableError(f"expected a table of numbers, not an array of shape {X.shape} and type {X.dtype}.")
-    n, d = X.shape
-    if (labels is not None and labels.shape != (n,)) or (columns is not None and columns.shape != (d,)):
-        raise TableError(f"the array has {n} rows and {d} columns, but labels or columns are of another length.")
-    names = None if labels is None else labels.astype(str).tolist()
-    frame = pandas.DataFrame(X, range(1, n + 1), (np.arange(d) if columns is None else columns).astype(str))
-    return RawTable(frame, names, read_as="" if name == "X" else f"array {name!r}")
+    labels, columns = arrays.get("labels"), arrays.get("columns", np.arange(X.shape[1]))
+    if columns.shape != X.shape[1:] or (labels is not None and labels.shape != X.shape[:1]):
+        raise TableError(f"the array has shape {X.shape}, but labels or columns are of another length.")
+    frame = pandas.DataFrame(X, columns=columns.astype(str))
+    return _numbered(frame, None if labels is None else labels.astype(str)), "" if name == "X" else f"array {name!r}"
+
+
+def _numbered(frame: pandas.DataFrame, names: Sequence[str] | None) -> pandas.DataFrame:
+    """The table with its rows numbered, and their names, if they have any, in a first column without heading."""
+    if frame.empty:
+        raise TableError("the file is empty; expected rows and columns.")
+    frame = frame.set_axis(pandas.RangeIndex(1, len(frame) + 1, name="row"))
+    if names is not None:
+        frame.insert(0, "", np.asarray(names, dtype=object), allow_duplicates=True)
+    return frame

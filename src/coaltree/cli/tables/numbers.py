@@ -6,19 +6,17 @@ with thousands or, in other countries, with three decimals: a column in which ev
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+import pandas
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
-YES_NO = ({"yes": 1.0, "no": 0.0}, {"y": 1.0, "n": 0.0}, {"true": 1.0, "false": 0.0}, {"t": 1.0, "f": 0.0})
+YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
 _BLANKS = "' ’\u00a0\u202f"  # that set thousands apart, beside the comma or the point
 _AMBIGUOUS = re.compile(r"[+-]?\d{1,3}[.,]\d{3}|[+-]?\d{4,}")
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T][\d:.]+)?|\d{1,2}\.\d{1,2}\.\d{4}")
-
-Parse = Callable[[str], float | None]
 
 
 def is_missing(cell: str) -> bool:
@@ -37,9 +35,14 @@ def number(cell: str, decimal: str = ".") -> float | None:
     return value if math.isfinite(value) and "_" not in cell else None
 
 
+def has_comma(cell: str) -> bool:
+    """Whether the cell is a number with a decimal comma, or with commas that set thousands apart."""
+    return bool(_COMMA_NUMBER.fullmatch(cell))
+
+
 def looks_like_a_number(cell: str) -> bool:
     """Whether the cell is a number with either decimal mark, or with thousands set apart."""
-    return number(cell) is not None or bool(_COMMA_NUMBER.fullmatch(cell))
+    return number(cell) is not None or has_comma(cell)
 
 
 def is_date(cell: str) -> bool:
@@ -50,41 +53,26 @@ def is_date(cell: str) -> bool:
 def read_numbers(cells: Sequence[str], decimal: str) -> tuple[np.ndarray, str]:
     """The numbers of a column, NaN where there is none, and how they are written where that is not the plain way."""
     observed = {cell for cell in cells if not is_missing(cell)}
-    for how, parse in _ways(observed, decimal):
-        values = {cell: parse(cell) for cell in observed}
-        if None not in values.values():
-            return np.array([values.get(cell, math.nan) for cell in cells], dtype=float), how
-    plain = {cell: value for cell in observed if (value := number(cell, decimal)) is not None}
-    return np.array([plain.get(cell, math.nan) for cell in cells], dtype=float), ""
+    values = {cell: number(cell, decimal) for cell in observed}
+    how = ""
+    if None in values.values():
+        for way, parse in _ways(observed, decimal):
+            parsed = {cell: parse(cell) for cell in observed}
+            if None not in parsed.values():
+                how, values = way, parsed
+                break
+    return np.array([math.nan if (x := values.get(cell)) is None else x for cell in cells], dtype=float), how
 
 
-def advice_for(cell: str, decimal: str) -> str:
-    """What to do about a cell that is not a number."""
-    if decimal == "," and "." in cell:
-        return "with --decimal , a number has no point"
-    if _COMMA_NUMBER.fullmatch(cell):
-        return "give --decimal , if the comma is a decimal mark, or remove it if it sets thousands apart"
-    if cell.strip("+-").lower() in ("inf", "infinity"):
-        return "values must be finite, and missing ones empty cells"
-    return "correct it, or leave the cell empty if the value is missing"
-
-
-def _ways(observed: set[str], decimal: str) -> Iterator[tuple[str, Parse]]:
-    """Each way to write numbers in words, and what reads a cell that is written so."""
-    yield "", lambda cell: number(cell, decimal)
-    for words in YES_NO:
-        yes, no = words
-        yield f"{yes} as 1, {no} as 0", partial(_word, words=words)
-    yield "per cent", lambda cell: number(cell[:-1].rstrip(), decimal) if cell.endswith("%") else None
-    for mark in "$€£¥₹":
-        yield f"amounts in {mark}", partial(_amount, mark=mark, decimal=decimal)
+def _ways(observed: set[str], decimal: str) -> Iterator[tuple[str, Callable[[str], float | None]]]:
+    """Each way to write numbers that is not plain, and what reads a cell that is written so."""
+    for yes, no in YES_NO:
+        yield f"{yes} as 1, {no} as 0", lambda cell, words={yes: 1.0, no: 0.0}: words.get(cell.lower())
+    for mark in "%$€£¥₹":
+        yield f"numbers with {mark}", lambda cell, mark=mark: _marked(cell, mark, decimal)
     if not all(map(_AMBIGUOUS.fullmatch, observed)):
         yield "thousands set apart", lambda cell: _grouped(cell, decimal)
     yield "dates as days since 1970-01-01", _days
-
-
-def _word(cell: str, words: Mapping[str, float]) -> float | None:
-    return words.get(cell.lower())
 
 
 def _grouped(cell: str, decimal: str) -> float | None:
@@ -95,27 +83,17 @@ def _grouped(cell: str, decimal: str) -> float | None:
     return number(cell, decimal)
 
 
-def _amount(cell: str, mark: str, decimal: str) -> float | None:
-    """The amount in $12, -$12, ($12) or 12 €."""
-    is_negative = cell.startswith("(") and cell.endswith(")")
-    sign, before, amount, after = re.fullmatch(
-        rf"([+-]?)\s*({re.escape(mark)}?)\s*(.*?)\s*({re.escape(mark)}?)",
-        cell[1:-1] if is_negative else cell,
-        re.DOTALL,
-    ).groups()  # type: ignore[union-attr]  # which every text matches
-    if bool(before) == bool(after):
-        return None
-    return _grouped(f"-{amount}" if is_negative or sign == "-" else amount, decimal)
+def _marked(cell: str, mark: str, decimal: str) -> float | None:
+    """The number in $12, -$12, 12 € or 12 %."""
+    sign = cell[:1] if cell.startswith(("+", "-")) else ""
+    marked = cell.removeprefix(sign)
+    amount = marked.removesuffix(mark) if marked.endswith(mark) else marked.removeprefix(mark)
+    return None if amount == marked else _grouped(sign + amount.strip(), decimal)
 
 
 def _days(cell: str) -> float | None:
     """A date as days since 1970-01-01, so that tables that are read apart agree."""
-    import pandas
-
     if not is_date(cell):
         return None
-    try:
-        moment = pandas.to_datetime(cell.replace("/", "-"), dayfirst="." in cell[:3])
-    except (ValueError, OverflowError):  # the 31st of February
-        return None
-    return (moment - pandas.Timestamp("1970-01-01")) / pandas.Timedelta(days=1)
+    moment = pandas.to_datetime(cell.replace("/", "-"), dayfirst="." in cell[:3], errors="coerce")
+    return None if pandas.isna(moment) else (moment - pandas.Timestamp("1970-01-01")) / pandas.Timedelta(days=1)

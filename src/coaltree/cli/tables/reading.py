@@ -16,12 +16,12 @@ import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from ..._runtime.formatting import escaped, listed, shortened, some
+from ..._runtime.formatting import escaped, shortened, some
 from ...errors import InputError
 from ...model.data.table import Table
 from ...posterior.leaf_annotations import in_order
-from .files import NAME_HEADINGS, SUFFIXES, RawTable, TableError, read_raw
-from .numbers import advice_for, is_date, is_missing, looks_like_a_number, read_numbers
+from .files import NAME_HEADINGS, SUFFIXES, TableError, read_cells
+from .numbers import has_comma, is_date, is_missing, looks_like_a_number, read_numbers
 
 MAX_SHOWN = 6  # columns in the description of a table
 MAX_CLASSES = 10  # distinct whole numbers of a column that may be classes
@@ -35,7 +35,7 @@ CLASS_WORDS = {
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Options of the command line about a table; None is found by rule."""
+    """Options of the command line about a table; None is decided by rule."""
 
     names: str | None = None  # column of the row names
     columns: tuple[str, ...] = ()  # columns to fit; empty for all
@@ -43,7 +43,6 @@ class TableOptions:
     header: bool | None = None
     decimal: str = "."
     array: str | None = None  # of an .npz, or sheet of an .xlsx
-    columns_from: str = "--columns"  # who asks for `columns`, for error messages
     groups: str | None = None  # column that says which rows measure the same leaf
     errors: str | None = None  # column of the standard errors of the rows
     label: tuple[str, ...] = ()  # columns of annotations, which are not fitted
@@ -81,7 +80,8 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
     if not path.is_file():
         raise InputError(f"{path} is {'a folder' if path.is_dir() else 'no regular file'}; expected {SUFFIXES}.")
     try:
-        return _with_roles(read_raw(path, options.header, options.decimal, options.array), options, path.name)
+        frame, read_as = read_cells(path, options.header, options.decimal, options.array)
+        return _with_roles(frame, read_as, options, path.name)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except TableError as error:  # names of columns may have line breaks; a message has none
@@ -96,83 +96,77 @@ def column_hints(table: Table) -> list[str]:
         values = np.unique(observed)
         if len(values) < 2 or (observed != np.rint(observed)).any():
             continue
-        is_few = len(values) <= MAX_CLASSES and n >= MIN_ROWS_PER_CLASS * len(values)
-        if len(values) == n > MAX_CLASSES and (np.abs(np.diff(observed)) == 1.0).all():
-            reason = "counts the rows"
-        elif len(values) == n and words & ID_WORDS:
+        is_in_turn = n > MAX_CLASSES and bool((np.abs(np.diff(observed)) == 1.0).all())
+        if len(values) == n and (is_in_turn or words & ID_WORDS):
             reason = "has another whole number in each row, as names have,"
-        elif is_few and words & CLASS_WORDS:
+        elif len(values) <= min(MAX_CLASSES, n / MIN_ROWS_PER_CLASS) and words & CLASS_WORDS:
             reason = f"has only {len(values)} distinct whole numbers, as classes have,"
         else:
             continue
+        drop, label = _options("drop", [name]), _options("label", [name])
         hints.append(
-            f"column {name!r} {reason} and is fitted like any measurement; leave it out with "
-            f"{_options('drop', [name])}, or compare it with the clusters, out of the fit, with "
-            f"{_options('label', [name])}."
+            f"column {name!r} {reason} and is fitted like any measurement; leave it out with {drop}, or compare it "
+            f"with the clusters, out of the fit, with {label}."
         )
     return hints
 
 
-def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
+def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, file: str) -> TableFile:
     """Split the columns into row names, groups, errors, annotations and the values to fit."""
-    frame, heading = raw.frame, str(raw.frame.columns[0])
+    heading = str(frame.columns[0])
     frame.columns = [str(name) or f"column {j + 1}" for j, name in enumerate(frame.columns)]
-    index, fitted = _roles(raw, heading, options)
-    values, ways = _values(raw, fitted, options.decimal, is_named=index is not None)
-    labels, named_by = _row_names(raw, index)
-    if index is not None and not heading and index == frame.columns[0]:
-        named_by = "the first column, which has no heading"
-    lines = [f"  read with  {raw.read_as}{', ' if raw.read_as else ''}rows named by {named_by}"]
-    if ways:
-        lines.append(f"  numbers    {'; '.join(f'{shortened(name, 30)}: {how}' for name, how in ways.items())}")
+    index, fitted = _roles(frame, heading, options)
+    values, ways = _values(frame, fitted, options.decimal)
     is_empty = np.isnan(values).all(axis=0) & (not options.columns)
-    if is_empty.any() and not is_empty.all():
-        lines.append(
-            f"  left out   {some([name for name, out in zip(fitted, is_empty, strict=True) if out])} (no values)"
-        )
-        fitted = [name for name, out in zip(fitted, is_empty, strict=True) if not out]
-        values = np.ascontiguousarray(values[:, ~is_empty])
-    n_missing = int(np.isnan(values).sum())
-    if n_missing:
-        lines.append(f"  missing    {n_missing:,} of {values.size:,} values")
-    groups = None if options.groups is None else _groups(raw, options.groups)
-    if groups is not None:
-        lines.append(f"  groups     {len(set(groups))} leaves, by the column {options.groups!r}")
-    errors = None if options.errors is None else _errors(raw, options.errors, options.decimal)
-    if errors is not None:
-        lines.append(f"  errors     {errors.min():.4g} to {errors.max():.4g}, in the column {options.errors!r}")
+    if is_empty.all():
+        is_empty[:] = False  # `fit` says what is wrong
+    empty = [name for name, out in zip(fitted, is_empty, strict=True) if out]
+    fitted = [name for name, out in zip(fitted, is_empty, strict=True) if not out]
+    values = np.ascontiguousarray(values[:, ~is_empty])
+    labels = list(map(str, range(len(frame)))) if index is None else _row_names(frame, index)
+    groups = None if options.groups is None else _groups(frame, options.groups)
+    errors = None if options.errors is None else _errors(frame, options.errors, options.decimal)
     annotations = {name: _annotation(frame[name], name) for name in options.label}
+
+    named_by = "their number, from 0" if index is None else f"the column {index!r}"
+    notes = [("read with", ", ".join(filter(None, [read_as, f"rows named by {named_by}"])))]
+    if ways:
+        notes.append(("numbers", "; ".join(f"{shortened(name, 30)}: {how}" for name, how in ways.items())))
+    if empty:
+        notes.append(("left out", f"{some(empty)} (no values)"))
+    if n_missing := int(np.isnan(values).sum()):
+        notes.append(("missing", f"{n_missing:,} of {values.size:,} values"))
+    if groups is not None:
+        notes.append(("groups", f"{len(set(groups))} leaves, by the column {options.groups!r}"))
+    if errors is not None:
+        notes.append(("errors", f"{errors.min():.4g} to {errors.max():.4g}, in the column {options.errors!r}"))
     for name, cells in annotations.items():
         distinct = in_order(set(cells) - {""})
-        lines.append(f"  label      {name!r}: {len(distinct)} distinct values, {some(distinct, 4)}")
+        notes.append(("label", f"{name!r}: {len(distinct)} distinct values, {some(distinct, 4)}"))
     table = Table(values, tuple(labels), tuple(fitted))
     if options.transpose:
         if groups is not None or errors is not None or annotations:
             raise TableError("--groups, --errors and --label name columns about rows, which --transpose makes columns.")
         table = Table(np.ascontiguousarray(values.T), tuple(fitted), tuple(labels))
-        lines.append("  transposed columns of the file are the rows")
-    return TableFile(table, file, lines, groups, errors, annotations)
+        notes.append(("transposed", "columns of the file are the rows"))
+    return TableFile(table, file, [f"  {key:10} {text}" for key, text in notes], groups, errors, annotations)
 
 
-def _roles(raw: RawTable, heading: str, options: TableOptions) -> tuple[str | None, list[str]]:
+def _roles(frame: pandas.DataFrame, heading: str, options: TableOptions) -> tuple[str | None, list[str]]:
     """The column of the row names, if there is one, and the columns to fit."""
-    frame = raw.frame
     name, count = Counter(frame.columns).most_common(1)[0]
     if count > 1:
         raise TableError(f"{count} columns are called {name!r}; column names must be unique.")
-    single = {"--names": options.names, "--groups": options.groups, "--errors": options.errors}
-    aside = {"--label": options.label, "--drop": options.drop}
-    aside |= {option: (name,) for option, name in single.items() if name is not None}
-    for option, names in (*aside.items(), (options.columns_from, options.columns)):
-        for name in names:
-            if name not in frame:
-                raise TableError(f"there is no column {name!r} ({option}); the columns are {some(frame.columns)}.")
-    excluded = {name for names in aside.values() for name in names}
+    single = [name for name in (options.names, options.groups, options.errors) if name is not None]
+    aside = {*single, *options.label, *options.drop}
+    for name in (*single, *options.label, *options.drop, *options.columns):
+        if name not in frame:
+            raise TableError(f"there is no column {name!r}; the columns are {some(frame.columns)}.")
     index, first = options.names, frame.columns[0]
-    is_free = raw.names is None and len(frame.columns) > 1 and first not in {*excluded, *options.columns}
+    is_free = len(frame.columns) > 1 and first not in {*aside, *options.columns}
     if index is None and is_free and (heading.lower() in NAME_HEADINGS or _are_names(frame[first], options.decimal)):
         index = first
-    fitted = [name for name in options.columns or frame.columns if name not in {*excluded, index}]
+    fitted = [name for name in options.columns or frame.columns if name not in {*aside, index}]
     if not fitted:
         raise TableError(f"no column of numbers is left; the columns are {some(frame.columns)}.")
     return index, fitted
@@ -180,51 +174,40 @@ def _roles(raw: RawTable, heading: str, options: TableOptions) -> tuple[str | No
 
 def _are_names(column: pandas.Series, decimal: str) -> bool:
     """Whether the cells are all different, and dates or no numbers however written."""
-    if is_numeric_dtype(column) or not _is_unique(column):
-        return False
     cells = _texts(column)
+    if is_numeric_dtype(column) or len(set(cells)) < len(cells):
+        return False
     are_words = all(any(map(str.isalpha, cell)) for cell in cells)
     return all(map(is_date, cells)) or (are_words and bool(np.isnan(read_numbers(cells, decimal)[0]).all()))
 
 
-def _is_unique(column: pandas.Series) -> bool:
-    return len(set(_texts(column))) == len(column)
-
-
-def _row_names(raw: RawTable, index: str | None) -> tuple[Sequence[str], str]:
-    """The names of the rows, and in words where they come from."""
-    if index is None:
-        if raw.names is not None:
-            return raw.names, "the names beside the table"
-        return [str(i) for i in range(len(raw.frame))], "their number, from 0"
-    labels = _texts(raw.frame[index])
-    drop = f"or leave the column out with {_options('drop', [index])}."
+def _row_names(frame: pandas.DataFrame, index: str) -> list[str]:
+    """The names of the rows, which must be there and differ."""
+    labels = _texts(frame[index])
     label, count = Counter(labels).most_common(1)[0]
-    if count > 1 and label:
-        first, second = [_place(raw, i) for i, other in enumerate(labels) if other == label][:2]
-        raise TableError(
-            f"column {index!r} names the rows, but {_quoted(label)} is in {first} and again in {second}; make them "
-            f"unique, choose another column with --names, {drop}"
-        )
     if "" in labels:
-        raise TableError(f"{_place(raw, labels.index(''))} has no name in column {index!r}; give it one, {drop}")
-    return labels, f"the column {index!r}"
+        wrong = f"{_place(frame, labels.index(''))} has no name in column {index!r}; give it one"
+    elif count > 1:
+        first, second = [_place(frame, i) for i, other in enumerate(labels) if other == label][:2]
+        wrong = f"column {index!r} names the rows, but {_quoted(label)} is in {first} and again in {second}"
+    else:
+        return labels
+    raise TableError(f"{wrong}; name the rows by another column with --names, or {_options('drop', [index])}.")
 
 
-def _groups(raw: RawTable, name: str) -> list[str]:
-    groups = _texts(raw.frame[name])
+def _groups(frame: pandas.DataFrame, name: str) -> list[str]:
+    groups = _texts(frame[name])
     for i, group in enumerate(groups):
         if is_missing(group):
-            raise TableError(f"{_place(raw, i)} has no group in column {name!r} (--groups); give it one.")
+            raise TableError(f"{_place(frame, i)} has no group in column {name!r} (--groups); give it one.")
     return groups
 
 
-def _errors(raw: RawTable, name: str, decimal: str) -> np.ndarray:
-    errors = _values(raw, [name], decimal, is_named=True)[0][:, 0]
+def _errors(frame: pandas.DataFrame, name: str, decimal: str) -> np.ndarray:
+    errors = _values(frame, [name], decimal)[0][:, 0]
     for i in np.flatnonzero(~(errors > 0.0))[:1].tolist():
-        cell = "nothing" if np.isnan(errors[i]) else f"{errors[i]:g}"
-        where = f"{_place(raw, i)}, column {_quoted(name)}"
-        raise TableError(f"{where}: a standard error (--errors) must be a positive number, not {cell}.")
+        where = f"{_place(frame, i)}, column {_quoted(name)}"
+        raise TableError(f"{where}: a standard error (--errors) must be a positive number, not {errors[i]:g}.")
     return errors
 
 
@@ -235,13 +218,13 @@ def _annotation(column: pandas.Series, name: str) -> list[str]:
     return cells
 
 
-def _values(raw: RawTable, names: Sequence[str], decimal: str, is_named: bool) -> tuple[np.ndarray, dict[str, str]]:
+def _values(frame: pandas.DataFrame, names: Sequence[str], decimal: str) -> tuple[np.ndarray, dict[str, str]]:
     """The columns as floats, NaN where a value is missing, and how those that are no plain numbers are written."""
-    values = np.empty((len(raw.frame), len(names)))
+    values = np.empty((len(frame), len(names)))
     ways: dict[str, str] = {}
     wrong: dict[str, int] = {}  # the first row whose cell is neither a number nor missing, by column
     for j, name in enumerate(names):
-        column = raw.frame[name]
+        column = frame[name]
         if is_numeric_dtype(column):
             values[:, j] = column.to_numpy(dtype=float, na_value=np.nan)
             rows = np.flatnonzero(np.isinf(values[:, j]))
@@ -253,31 +236,25 @@ def _values(raw: RawTable, names: Sequence[str], decimal: str, is_named: bool) -
         if len(rows):
             wrong[name] = int(rows[0])
     if wrong:
-        raise _not_numbers(raw, wrong, decimal, is_named)
+        raise _not_numbers(frame, wrong)
     return values, ways
 
 
-def _not_numbers(raw: RawTable, wrong: dict[str, int], decimal: str, is_named: bool) -> TableError:
+def _not_numbers(frame: pandas.DataFrame, wrong: dict[str, int]) -> TableError:
     """The error of cells that are no numbers: of whole columns of text, if there are any, else of the first cell."""
-    text = [name for name in wrong if _is_text(raw.frame[name])]
+    text = [name for name in wrong if _is_text(frame[name])]
     name = next(iter(text or wrong))
-    row = wrong[name]
-    cell, where = _texts(raw.frame[name])[row], _place(raw, row)
-    if not text:
+    cell, where = _texts(frame[name])[wrong[name]], _place(frame, wrong[name])
+    if text:
+        which = f"column {_quoted(name)} contains" if len(text) == 1 else f"columns {some(text)} contain"
         return TableError(
-            f"{where}, column {_quoted(name)}: {_quoted(cell)} is not a number; {advice_for(cell, decimal)}."
+            f"{which} text ({_quoted(cell)} in {where}); leave out with {_options('drop', text)}, compare with the "
+            f"clusters with {_options('label', text)}, or name the rows with {_options('names', text[:1])}."
         )
-    which = f"column {_quoted(name)} contains" if len(text) == 1 else f"columns {some(text)} contain"
-    them = "it" if len(text) == 1 else "them"
-    names = [] if is_named else [name for name in text if _is_unique(raw.frame[name])][:1]
-    labels = [name for name in text if name not in names]
-    instead = [f"use {_quoted(name)} as row names with {_options('names', names)}" for name in names]
-    if labels:
-        instead.append(
-            f"compare {them if not names else some(labels)} with the clusters by {_options('label', labels)}"
-        )
-    drop = f"leave {them} out with {_options('drop', text)}"
-    return TableError(f"{which} text ({_quoted(cell)} in {where}); {drop}, or {listed(instead)}.")
+    advice = "correct it, or leave the cell empty if the value is missing"
+    if has_comma(cell):
+        advice = "give --decimal , if the comma is a decimal mark, or remove it if it sets thousands apart"
+    return TableError(f"{where}, column {_quoted(name)}: {_quoted(cell)} is not a number; {advice}.")
 
 
 def _is_text(column: pandas.Series) -> bool:
@@ -294,8 +271,8 @@ def _texts(column: pandas.Series) -> list[str]:
     return ["" if is_na else text for text, is_na in zip(texts, column.isna(), strict=True)]
 
 
-def _place(raw: RawTable, row: int) -> str:
-    return f"{raw.unit} {raw.frame.index[row]}"
+def _place(frame: pandas.DataFrame, row: int) -> str:
+    return f"{frame.index.name} {frame.index[row]}"
 
 
 def _quoted(cell: str) -> str:

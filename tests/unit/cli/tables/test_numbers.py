@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coaltree.cli.tables.numbers import advice_for, is_missing, looks_like_a_number, number, read_numbers
+from coaltree.cli.tables.numbers import is_missing, looks_like_a_number, number, read_numbers
 
 nan = np.nan
 
@@ -35,12 +35,12 @@ def test_missing_values_and_numbers_are_known_by_their_looks():
         (["yes", "No", "", "YES"], ".", [1.0, 0.0, nan, 1.0], "yes as 1, no as 0"),
         (["True", "false"], ".", [1.0, 0.0], "true as 1, false as 0"),
         (["y", "n", "NA"], ".", [1.0, 0.0, nan], "y as 1, n as 0"),
-        (["10 %", "2.5%", "-3 %"], ".", [10.0, 2.5, -3.0], "per cent"),
-        (["1,5 %", "2 %"], ",", [1.5, 2.0], "per cent"),
-        (["$1", "-$2.50", "($3)", "n/a"], ".", [1.0, -2.5, -3.0, nan], "amounts in $"),
-        (["$1,200", "$15"], ".", [1200.0, 15.0], "amounts in $"),
-        (["12 €", "1 200 €"], ".", [12.0, 1200.0], "amounts in €"),
-        (["1.200,50 €", "3 €"], ",", [1200.5, 3.0], "amounts in €"),
+        (["10 %", "2.5%", "-3 %"], ".", [10.0, 2.5, -3.0], "numbers with %"),
+        (["1,5 %", "2 %"], ",", [1.5, 2.0], "numbers with %"),
+        (["$1", "-$2.50", "n/a"], ".", [1.0, -2.5, nan], "numbers with $"),
+        (["$1,200", "$15"], ".", [1200.0, 15.0], "numbers with $"),
+        (["12 €", "1 200 €"], ".", [12.0, 1200.0], "numbers with €"),
+        (["1.200,50 €", "3 €"], ",", [1200.5, 3.0], "numbers with €"),
         (["1,234", "999", "12,345,678"], ".", [1234.0, 999.0, 12345678.0], "thousands set apart"),
         (["1,234.5", "2,345.75"], ".", [1234.5, 2345.75], "thousands set apart"),
         (["1.234,5", "2,75"], ",", [1234.5, 2.75], "thousands set apart"),
@@ -50,9 +50,9 @@ def test_missing_values_and_numbers_are_known_by_their_looks():
     ],
 )
 def test_consistent_columns_are_read(cells, decimal, values, how):
-    found = read_numbers(cells, decimal)
-    np.testing.assert_array_equal(found[0], values)
-    assert found[1] == how
+    numbers, way = read_numbers(cells, decimal)
+    np.testing.assert_array_equal(numbers, values)
+    assert way == how
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,3 @@ def test_other_columns_keep_what_is_plain(cells):
     values, how = read_numbers(cells, ".")
     assert how == ""
     assert np.isnan(values).tolist() == [number(cell) is None for cell in cells]
-
-
-@pytest.mark.parametrize(
-    ("cell", "decimal", "advice"),
-    [
-        ("1,000", ".", "give --decimal , if the comma is a decimal mark, or remove it"),
-        ("1,5", ".", "give --decimal , if the comma is a decimal mark"),
-        ("1.000,5", ",", "with --decimal , a number has no point"),
-        ("-inf", ".", "values must be finite"),
-        ("tall", ".", "correct it, or leave the cell empty"),
-    ],
-)
-def test_advice_for_a_cell_says_what_to_do(cell, decimal, advice):
-    assert advice_for(cell, decimal).startswith(advice)
