@@ -37,7 +37,11 @@ def test_read_file_follows_options_rather_than_the_rule(table, refused):
             {},
             "'kind' contains text ('red' in line 2); leave out with --drop kind, compare",
         ),
-        ("a,k 1\n1,red\n2,blue\n", {}, "out with --drop 'k 1', compare with the clusters with --label 'k 1', or name the rows with --names 'k 1'."),
+        (
+            "a,k 1\n1,red\n2,blue\n",
+            {},
+            "out with --drop 'k 1', compare with the clusters with --label 'k 1', or name the rows with --names 'k 1'.",
+        ),
         (
             "a,k,m\n1,r,s\n2,r,s\n",
             {},
