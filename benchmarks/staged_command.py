@@ -31,7 +31,7 @@ STAGES = {
         ("coaltree.posterior.posterior", "Posterior.annotated_tree"),
         ("coaltree.posterior.posterior", "Posterior.mean_tree"),
     ],
-    "figure": [("coaltree.cli.outputs", "draw")],
+    "figure": [("coaltree.plotting", "dendrogram"), ("coaltree.cli.outputs", "save_figure")],
     "checks": [("coaltree.posterior.posterior", "Posterior.check")],
     "report page": [("coaltree.report", "write_report")],
 }

@@ -17,8 +17,6 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 import coaltree as ct
-from coaltree.cli.outputs import draw, draw_tree, height_for
-from coaltree.posterior.clusters.answer import answer_for
 
 
 class Example(NamedTuple):
@@ -121,11 +119,6 @@ def posterior_of(name: str, example: Example, folder: Path) -> ct.Posterior:
     return post
 
 
-def _of_command(post: ct.Posterior, example: Example, k: int, path: Path) -> None:
-    answer = answer_for(post, k)
-    draw(lambda ax: draw_tree(ax, post.mean_tree(), post, answer), [path], (8.0, height_for(post.n)))
-
-
 def _of_library(plot: Callable[[ct.Posterior, Example, int], Any]) -> Callable[..., None]:
     def save(post: ct.Posterior, example: Example, k: int, path: Path) -> None:
         made = plot(post, example, k)
@@ -146,7 +139,7 @@ def _clustermap(post: ct.Posterior, example: Example, k: int) -> Any:
 
 
 KINDS: dict[str, Callable[..., None]] = {
-    "tree": _of_command,
+    "tree": _of_library(lambda p, e, k: ct.plotting.dendrogram(p, n_clusters=k if k > 1 else None)),
     "dendrogram": _of_library(lambda p, e, k: _dendrogram(p, e, k, intervals=p)),
     "upright": _of_library(lambda p, e, k: _dendrogram(p, e, k, orientation="top")),
     "densitree": _of_library(lambda p, e, k: ct.plotting.densitree(p, n_clusters=k if k > 1 else None)),
@@ -162,15 +155,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
     parser.add_argument("--kind", nargs="+", choices=list(KINDS), default=list(KINDS))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     mpl.use("Agg")
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for name in given.tables or TABLES:
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for name in arguments.tables or TABLES:
         example = TABLES[name]()
-        post = posterior_of(name, example, given.folder)
+        post = posterior_of(name, example, arguments.folder)
         k = post.suggest_n_clusters().n_clusters
-        for kind in given.kind:
-            path = given.folder / f"{name}-{kind}.png"
+        for kind in arguments.kind:
+            path = arguments.folder / f"{name}-{kind}.png"
             KINDS[kind](post, example, k, path)
             plt.close("all")
             print(path, flush=True)

@@ -2,15 +2,13 @@
 
 import os
 import shutil
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import pandas
 
 from .._runtime.atomic_write import replacing
-from ..errors import CoaltreeWarning
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.io.pandas_output import given_labels, in_given_places
@@ -37,8 +35,6 @@ FILES = {
 TEMPORARY = "writing"  # folder of files before all of them are complete
 MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
 MAX_LEAVES_IN_TREES = 100_000  # of all sampled trees in a file, some 40 bytes each: 4 MB
-MAX_NAMED_LEAVES = 150  # in the figure
-MAX_IN_LEGEND = 30  # clusters
 FIGURE_DPI = 150
 
 
@@ -72,6 +68,7 @@ def write_result(
 def _write_files(
     folder: Path, post: Posterior, answer: ClusterAnswer, suggestion: ClusterSuggestion | None, title: str
 ) -> None:
+    from ..plotting import dendrogram
     from ..report import write_report
 
     with shell.stage("computing the mean tree"):
@@ -85,8 +82,8 @@ def _write_files(
         write_linkage(folder / "linkage.csv", tree)
         write_clusters(folder / "clusters.csv", post, answer)
     with shell.stage("drawing the figure"):
-        paths = [folder / name for name in FIGURES]
-        draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
+        ax = dendrogram(post, n_clusters=answer.n_clusters if answer.n_clusters > 1 else None)
+        save_figure(ax.figure, [folder / name for name in FIGURES])
     with shell.stage("writing the report page"):
         write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
 
@@ -147,73 +144,15 @@ def _harmless(cell: Any) -> Any:
     return f"'{cell}" if is_formula else cell
 
 
-def height_for(n_leaves: int) -> float:
-    """Inches that the names of the leaves need: all of them up to `MAX_NAMED_LEAVES`, above which clades are folded."""
-    maximum = 9.0 if n_leaves > MAX_NAMED_LEAVES else max(14.0, 0.112 * n_leaves)
-    return min(max(2.5, 1.2 + 0.17 * n_leaves), maximum)
-
-
-def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> None:
-    """Draw the tree with supports, intervals and clusters, and a legend that says how stable these are."""
-    from matplotlib.lines import Line2D
-
-    from ..plotting import dendrogram
-    from ..plotting.style import color_of, legend_line, set_title
-    from ..posterior.clusters.stability import similarity
-
-    k = answer.n_clusters
-    title = f"Mean tree of {tree.n:,} {leaves_are(post)}" + (f" in {k} clusters" if k > 1 else "")
-    lines = []
-    if 1 < k <= MAX_IN_LEGEND:
-        stability = enumerate(zip(answer.stability.words, answer.stability.jaccard, strict=True))
-        names = [f"cluster {c + 1}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in stability]
-        handles = [Line2D([], [], color=color_of(c), lw=2, label=name) for c, name in enumerate(names)]
-        lines.append(legend_line("clusters", handles))
-    dendrogram(
-        tree,
-        ax,
-        support=post,
-        intervals=post,
-        clusters=answer.labels if k > 1 else None,
-        row_colors=annotations_of(post) or None,
-        legend=lines,
-    )
-    set_title(ax, title, y=1.0)
-
-
-def _lay_out(figure: Any) -> None:
-    """Find places for all parts, once for all formats: measuring hundreds of names takes longer than drawing them."""
-    for ax in figure.axes:
-        for axis in (ax.xaxis, ax.yaxis):
-            if not axis.label.get_text():
-                axis.set_label_coords(0.0, 0.0)  # else names are measured to find a place for nothing
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-
-
-def draw(plot: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:
-    """Call `plot` with the axes of a new figure (size in inches) and save it; the suffix is the format."""
+def save_figure(figure: Any, paths: Iterable[Path]) -> None:
+    """Write a figure; the suffix is the format. The same run leaves the same bytes, and text stays text."""
     import matplotlib
-    from matplotlib.figure import Figure
+    from matplotlib import pyplot
 
-    figure = Figure(figsize=size, dpi=FIGURE_DPI, layout="constrained")
-    # A fixed salt and no date: the same run leaves the same bytes. Text stays text, in the fonts of its reader.
-    svg: Any = {"svg.hashsalt": "coaltree", "svg.fonttype": "none"}
-    with warnings.catch_warnings(record=True) as caught, matplotlib.rc_context(svg):
-        warnings.simplefilter("always")
-        plot(figure.add_subplot())
-        _lay_out(figure)
+    with matplotlib.rc_context({"svg.hashsalt": "coaltree", "svg.fonttype": "none"}):
         for path in paths:
             suffix = path.suffix.removeprefix(".").lower()
             with replacing(path, "wb") as file:
-                figure.savefig(
-                    file, format=suffix, dpi=FIGURE_DPI, metadata={"Date": None} if suffix == "svg" else None
-                )
-    others = [warning for warning in caught if "missing from font" not in str(warning.message)]
-    for warning in others:
-        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    if len(others) < len(caught) and any(path.suffix.lower() != ".svg" for path in paths):
-        text = "Matplotlib's font lacks some characters of the names, shown as boxes in PNG and PDF files; SVG files "
-        warnings.warn(f"{text}and the report page have them.", CoaltreeWarning, stacklevel=2)
+                metadata = {"Date": None} if suffix == "svg" else None
+                figure.savefig(file, format=suffix, dpi=FIGURE_DPI, metadata=metadata)
+    pyplot.close(getattr(figure, "figure", figure))

@@ -48,6 +48,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     state = SimpleNamespace(debug=False)
     _STAGE.is_quiet = False
+    os.environ.setdefault("MPLBACKEND", "agg")  # no windows
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller (>&-)
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
@@ -133,7 +134,8 @@ def _erase_stage() -> None:
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """Write a warning as one line on stderr, without the place in the code; those of arithmetic help no user."""
-    if category is RuntimeWarning:  # NumPy's; what comes of it is checked and, where it is no number, refused
+    # NumPy's: what comes of it is checked. Matplotlib's: SVG files and the report have the characters.
+    if category is RuntimeWarning or "missing from font" in str(message):
         return
     kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     _erase_stage()

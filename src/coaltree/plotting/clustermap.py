@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.rooted import default_labels
 from ..tree.tree import Tree
@@ -37,7 +38,8 @@ def clustermap(
     n_clusters : int, optional
         Number of clusters to colour beside the rows; by default the suggested number.
     row_colors : Series, DataFrame, mapping or sequence, optional
-        Leaf annotations beside the clusters: classes, numbers or colours, as in `dendrogram`.
+        Leaf annotations beside the clusters: classes, numbers or colours, as in `dendrogram`; by default the
+        posterior's own.
     **settings
         Keywords of `seaborn.clustermap`, such as ``z_score=1``, ``cmap="vlag"``, ``annot=True`` or ``figsize=(8, 10)``.
 
@@ -63,7 +65,7 @@ def clustermap(
     data = pandas.DataFrame(values, list(posterior.labels), list(names))
     k = n_clusters or posterior.suggest_n_clusters().n_clusters
     number = np.asarray(posterior.cut(k))
-    strips = as_strips(row_colors, posterior.labels)
+    strips = as_strips(annotations_of(posterior) or None if row_colors is None else row_colors, posterior.labels)
     beside = pandas.DataFrame({strip.name: strip.colors for strip in strips}, data.index)
     beside.insert(len(strips), "cluster", [color_of(cluster) for cluster in number.tolist()], allow_duplicates=True)
     if columns is not None:

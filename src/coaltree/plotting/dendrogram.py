@@ -13,6 +13,9 @@ from matplotlib.patheffects import withStroke
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_count
 from ..errors import InputError
+from ..posterior.clusters.answer import leaves_are
+from ..posterior.clusters.stability import similarity
+from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree, as_names
 from . import style
@@ -24,6 +27,7 @@ _MIN_POINTS_PER_NUMBER = 9.0  # room of a tip from which on supports are printed
 _MIN_POINTS_PER_NAME, _MIN_POINTS_PER_LINE = 6.0, 3.0  # between leaves with names, and without
 _MAX_TIPS = 60  # of a larger tree in a new figure
 _MIN_SUPPORT = 0.5  # that is shown
+_MAX_IN_LEGEND = 30  # clusters
 _GRADES = ((0.95, style.INK), (0.75, style.PALE), (_MIN_SUPPORT, "white"))  # least support, shade of its dot
 
 
@@ -40,14 +44,14 @@ def dendrogram(
     max_leaves: int | str | None = "auto",
     time_scale: str = "auto",
     row_colors: Any = None,
-    legend: Sequence[Sequence[Any]] = (),
 ) -> Axes:
     """Draw a tree.
 
     Parameters
     ----------
     tree : Tree, ConsensusTree or Posterior
-        Of a posterior the mean tree is drawn, with its supports and intervals.
+        Of a posterior the mean tree is drawn, with its supports and intervals, its leaf annotations, and in the legend
+        how stable `n_clusters` clusters are.
     ax : Axes, optional; by default a new figure that fits the tree and has a title
     support : array (inner nodes,), Posterior or False, optional
         Support of each clade, or the posterior to compute transfer supports from (see `Posterior.clade_support`); by
@@ -70,16 +74,16 @@ def dendrogram(
     row_colors : Series, DataFrame, mapping or sequence, optional
         Annotations of the leaves, as strips of colour beside them: classes, numbers, or colours. Rows are matched by
         an index that names the leaves. Classes have a palette of their own, lighter than that of the clusters.
-    legend : lines of Matplotlib artists with labels to add to the legend; the first of each line is its title
 
     Examples
     --------
     >>> X, tree = ct.simulate(12, 3, random_state=0)
     >>> ax = ct.plotting.dendrogram(tree, n_clusters=3)
     """
-    is_new = ax is None
+    is_new, posterior = ax is None, tree if isinstance(tree, Posterior) else None
     if isinstance(tree, Posterior):
-        support, intervals = (tree if given is None else given for given in (support, intervals))
+        support, intervals = (tree if values is None else values for values in (support, intervals))
+        row_colors = annotations_of(tree) or None if row_colors is None else row_colors
         tree = tree.mean_tree()
     direction = Direction.of(orientation)
     scale = time_scale_for(tree, time_scale)
@@ -99,7 +103,9 @@ def dendrogram(
     strips = as_strips(row_colors, tree.labels)
     drawing.write_names(names, draw_strips(ax, direction, layout, strips))
     taken = drawing.number_clusters() if cluster_names is None else []
-    lines: list[Sequence[Artist]] = [*legend]
+    lines: list[Sequence[Artist]] = []
+    if posterior is not None and number is not None and n_clusters is not None and n_clusters <= _MAX_IN_LEGEND:
+        lines.append(_stability_line(posterior, number))
     if node_support is not None:
         lines.append(drawing.draw_support(node_support, taken))
     lines.append(drawing.other_marks(isinstance(intervals, Posterior)))
@@ -107,11 +113,20 @@ def dendrogram(
         lines.append(style.legend_line("clusters", style.cluster_lines(cluster_names)))
     style.add_legend(ax, [*lines, *strip_lines(strips)], above=orientation == "top")  # else below the names
     if is_new:
-        kind = "Consensus tree" if hasattr(tree, "support") else "Tree"
+        kind = "Mean tree" if posterior is not None else "Consensus tree" if hasattr(tree, "support") else "Tree"
         k = 1 if number is None else len(set(number[number >= 0].tolist()))
-        title = f"{kind} of {tree.n:,} leaves" + (f" in {k} clusters" if k > 1 else "")
+        leaves = "leaves" if posterior is None else leaves_are(posterior)
+        title = f"{kind} of {tree.n:,} {leaves}" + (f" in {k} clusters" if k > 1 else "")
         style.set_title(ax, title, y=None if direction.is_upright else 1.0)
     return ax
+
+
+def _stability_line(posterior: Posterior, number: np.ndarray) -> list[Artist]:
+    """Return the line of the legend that says how stable each cluster is."""
+    of = posterior.stability(number)
+    words = enumerate(zip(of.words, of.jaccard, strict=True), 1)
+    names = [f"cluster {c}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in words]
+    return style.legend_line("clusters", style.cluster_lines(names))
 
 
 def _placed(

@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_count
 from ..numerics.weighted import pick_evenly
+from ..posterior.clusters.answer import leaves_are
 from ..posterior.posterior import Posterior
 from . import style
 from .clusters import as_clusters
@@ -75,7 +76,7 @@ def densitree(
         entries = [*style.cluster_lines(texts), *entries]
     style.add_legend(ax, [style.legend_line("lines", entries)], above=orientation == "top")
     if is_new:
-        style.set_title(ax, f"{len(picked):,} sampled trees of {mean.n:,} leaves")
+        style.set_title(ax, f"{len(picked):,} sampled trees of {mean.n:,} {leaves_are(posterior)}")
     return ax
 
 

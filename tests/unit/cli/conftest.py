@@ -1,5 +1,7 @@
 """What the tests of several commands share: a saved posterior, and the one line of a refusal."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -49,7 +51,8 @@ def grouped(repeats, tmp_path_factory):
 @pytest.fixture
 def blank_pages(monkeypatch):
     """Figures and report pages are empty files: for tests of a run that look at neither."""
-    monkeypatch.setattr("coaltree.cli.outputs.draw", lambda picture, paths, size: [path.touch() for path in paths])
+    monkeypatch.setattr("coaltree.plotting.dendrogram", mock.Mock())
+    monkeypatch.setattr("coaltree.cli.outputs.save_figure", lambda figure, paths: [path.touch() for path in paths])
     monkeypatch.setattr("coaltree.report.write_report", lambda post, path, **options: path.touch())
 
 

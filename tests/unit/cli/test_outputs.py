@@ -3,13 +3,10 @@
 import csv
 
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 
-from coaltree.cli.outputs import draw_tree, height_for, trees_to_write, write_clusters, write_csv
+from coaltree.cli.outputs import trees_to_write, write_clusters, write_csv
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.leaf_annotations import KEPT
-from tests.browser.posteriors import chain_posterior
 from tests.posteriors import lone_leaf_posterior, random_posterior
 
 
@@ -59,23 +56,3 @@ def test_write_clusters_marks_leaves_in_no_clade(tmp_path):
     assert [row["in_no_clade"] for row in rows] == [""] * 9 + ["yes"]
     assert [row["label_in_no_clade"] for row in rows] == [*"xxxxxyyyyy"]
     assert [row["cluster"] for row in rows] == [*"1111222222"]
-
-
-@pytest.mark.parametrize("k", [2, 3, 4, 6])
-def test_draw_tree_has_one_legend_that_stays_on_the_page(k):
-    post = chain_posterior(90, 4, 12)
-    answer = answer_for(post, k)
-    unsure = answer.stability._replace(words=("dissolved",) * k)
-    figure = Figure(figsize=(8.0, height_for(90)), layout="constrained")
-    ax = figure.add_subplot()
-    draw_tree(ax, post.mean_tree(), post, answer._replace(stability=unsure))
-    figure.draw_without_rendering()
-    legends = [*figure.legends, *(part for part in ax.get_children() if isinstance(part, Legend))]
-    (legend,) = legends
-    said = [text.get_text() for legend in legends for text in legend.get_texts()]
-    assert sum(text.startswith("cluster ") for text in said) == k
-    assert ax.get_title(loc="left") == f"Mean tree of 90 rows in {k} clusters"
-    box, page = legend.get_window_extent(), figure.bbox
-    assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0
-    assert not box.overlaps(ax.get_window_extent())
-    assert box.y1 < ax.xaxis.label.get_window_extent().y0

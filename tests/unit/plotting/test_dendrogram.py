@@ -9,12 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from coaltree import InputError, Tree, concat, plotting
 from coaltree.plotting import geometry, style
 from coaltree.plotting.style import INK, PALETTE
 from coaltree.posterior.trees.consensus import ConsensusTree
 from tests.artists import collection, names, segments
+from tests.browser.posteriors import chain_posterior
 from tests.posteriors import random_posterior
 from tests.strategies import chain, random_tree
 
@@ -260,3 +262,21 @@ def test_dendrogram_names_are_text_and_not_formulas():
 def test_dendrogram_refuses_wrong_arguments(tree, options, sentence):
     with pytest.raises(InputError, match=sentence):
         plotting.dendrogram(tree, Figure().add_subplot(), **options)
+
+
+@pytest.mark.parametrize("k", [2, 4, 6])
+def test_dendrogram_of_a_posterior_says_how_stable_clusters_are_on_the_page(k):
+    post = chain_posterior(90, 4, 12)
+    ax = plotting.dendrogram(post, n_clusters=k)
+    figure = ax.figure
+    figure.draw_without_rendering()
+    (legend,) = [*figure.legends, *(part for part in ax.get_children() if isinstance(part, Legend))]
+    texts = [text.get_text() for text in legend.get_texts()]
+    words = post.stability(post.cut(k)).words
+    of_clusters = sorted(text.split(" (")[0] for text in texts if text.startswith("cluster "))
+    assert of_clusters == [f"cluster {c}: {word}" for c, word in enumerate(words, 1)]
+    assert ax.get_title(loc="left") == f"Mean tree of 90 rows in {k} clusters"
+    box, page = legend.get_window_extent(), figure.bbox
+    assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0
+    assert not box.overlaps(ax.get_window_extent())
+    assert box.y1 < ax.xaxis.label.get_window_extent().y0

@@ -161,7 +161,6 @@ def test_fit_prints_the_suggested_number(data, tmp_path, capsys):
     assert "merged at time 0" in err
     assert "--samples" in err  # a short run is said to be one, in words of the command line
     assert "n_samples" not in err
-    assert "boxes" in err
 
 
 def test_fit_names_every_stage_after_sampling(data, tmp_path, monkeypatch, blank_pages):
