@@ -26,7 +26,6 @@ from .priors import InverseGamma, Prior, solve_lower
 NOISE_FLOOR = 1e-10
 
 _MAX_VARIANCE = 1e301  # amplitudes are inverted, and multiplied by numbers of the size of n: room for both
-_RELATIVE_VARIANCE_OF_CONSTANTS = 1e-6  # of a constant column that is in the model, beside the mean column variance
 
 
 class Statistics(NamedTuple):
@@ -109,7 +108,8 @@ def column_variances(X: np.ndarray) -> np.ndarray:
     varies = np.nanmax(X, axis=0) > np.nanmin(X, axis=0)
     if np.any(varies & (variances < 1.0 / _MAX_VARIANCE)):
         raise InputError("the values of X differ too little for variances to be computed; rescale X.")
-    return np.where(varies, variances, _RELATIVE_VARIANCE_OF_CONSTANTS * typical if typical > 0 else 1.0)
+    # A constant column in the model has a millionth of the mean variance.
+    return np.where(varies, variances, 1e-6 * typical if typical > 0 else 1.0)
 
 
 def weak_inverse_gamma(variance: float | np.ndarray) -> InverseGamma:

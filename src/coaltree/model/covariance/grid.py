@@ -39,8 +39,12 @@ def _rotate(X: np.ndarray, bases: Sequence[np.ndarray]) -> np.ndarray:
     X = np.asarray(X, dtype=np.float64)
     rotated = X.reshape(len(X), *(len(Q) for Q in bases))
     for axis, Q in enumerate(bases, start=1):
-        rotated = np.moveaxis(np.moveaxis(rotated, axis, -1) @ Q, -1, axis)
+        rotated = _rotate_axis(rotated, axis, Q)
     return np.ascontiguousarray(rotated.reshape(X.shape))
+
+
+def _rotate_axis(X: np.ndarray, axis: int, Q: np.ndarray) -> np.ndarray:
+    return np.moveaxis(np.moveaxis(X, axis, -1) @ Q, -1, axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +109,7 @@ class Matern32(KernelCovariance):
             return super().statistics(U)
         # With more contrasts than cells, the d rows of the triangular factor of U have the same products UᵀU.
         rows = U if n <= d else np.asarray(np.linalg.qr(U, mode="r"))
-        return Statistics(n, d, _GridRows(rows, self._axes(d)))
+        return Statistics(n, d, rows)
 
     def _terms(self, statistics: Statistics) -> Terms:
         axes = self._axes(statistics.d)
@@ -122,10 +126,11 @@ class Matern32(KernelCovariance):
                     continue
                 del kept[a:]
                 values, Q = _eigen(size, length)
-                before = kept[-1][2] if kept else statistics.value.start
-                kept.append((length, values, statistics.value.rotate(before, a, Q)))
+                before = kept[-1][2] if kept else statistics.value.reshape(-1, *axes)
+                kept.append((length, values, _rotate_axis(before, a + 1, Q)))
             eigenvalues = _eigenvalues([values for _, values, _ in kept], theta["noise"])
-            powers = statistics.value.powers(kept[-1][2])
+            # the diagonal of QᵀSQ: squared lengths of the columns of UQ
+            powers = np.ravel(np.einsum("i...,i...->...", kept[-1][2], kept[-1][2]))
             return float(np.sum(np.log(eigenvalues))), float(np.sum(powers / eigenvalues))
 
         return terms
@@ -165,16 +170,3 @@ def _eigen(size: int, length: float) -> tuple[np.ndarray, np.ndarray]:
 def _eigenvalues(per_axis: Sequence[np.ndarray], noise: float) -> np.ndarray:
     """All products of the axes' eigenvalues, plus the noise, in row-major order."""
     return np.asarray(reduce(np.kron, per_axis) + max(noise, NOISE_FLOOR))
-
-
-class _GridRows:
-    """diag(QᵀSQ), S = UᵀU, from rows U as the squared lengths of the columns of UQ."""
-
-    def __init__(self, U: np.ndarray, axes: tuple[int, ...]) -> None:
-        self.start = U.reshape(len(U), *axes)
-
-    def rotate(self, partial: np.ndarray, axis: int, Q: np.ndarray) -> np.ndarray:
-        return np.moveaxis(np.moveaxis(partial, axis + 1, -1) @ Q, -1, axis + 1)
-
-    def powers(self, rotated: np.ndarray) -> np.ndarray:
-        return np.ravel(np.einsum("i...,i...->...", rotated, rotated))

@@ -24,8 +24,6 @@ from .priors import LogNormal, LogUniform, Prior
 
 DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))  # the prior of a noise share: a tenth, give or take a decade
 
-_MAX_INPUT = 1e150  # its square is a number
-
 Theta = Mapping[str, Any]  # all parameters but the amplitude
 Terms = Callable[[Theta], tuple[float, float] | None]
 
@@ -89,13 +87,12 @@ class KernelCovariance(LearnableCovariance):
         def log_density(name: str, index: tuple[int, ...], y: float) -> float:
             trial = {**values, name: _with_element(values[name], index, math.exp(y))}
             log_prior: float = self._prior(name).log_density(trial[name]) + y
-            found = terms(trial) if math.isfinite(log_prior) else None
-            return -math.inf if found is None else log_likelihood(*found) + log_prior
+            both = terms(trial) if math.isfinite(log_prior) else None
+            return -math.inf if both is None else log_likelihood(*both) + log_prior
 
         width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n + 1)))
-        coordinates = [
-            (name, index) for name in self.learnt if name != "amplitude" for index in np.ndindex(np.shape(values[name]))
-        ]
+        learnt = [name for name in self.learnt if name != "amplitude"]
+        coordinates = [(name, index) for name in learnt for index in np.ndindex(np.shape(values[name]))]
         for name, index in coordinates:
             start = math.log(np.asarray(values[name])[index])
             try:
@@ -106,12 +103,12 @@ class KernelCovariance(LearnableCovariance):
                 why = "it is not positive definite there, or outside its bounds"
                 raise InputError(f"{type(self).__name__} cannot start at {_listed(values)}: {why}.") from None
             values[name] = _with_element(values[name], index, math.exp(y))
-        updated = self._replaced(**{name: values[name] for name in self.learnt if name != "amplitude"})
+        updated = self._replaced(**{name: values[name] for name in learnt})
         if "amplitude" not in self.learnt:
             return updated
-        found = terms(values)
-        assert found is not None
-        return updated._draw_amplitude(statistics, found[1], rng)
+        both = terms(values)
+        assert both is not None
+        return updated._draw_amplitude(statistics, both[1], rng)
 
     def _log_likelihood(self, statistics: Statistics) -> Callable[[float, float], float]:
         """Log p(U | θ) as a function of log|K| and tr(K⁻¹S)."""
@@ -157,8 +154,8 @@ def _checked_inputs(given: Any) -> np.ndarray | None:
         raise InputError("inputs must be numbers, one row (or one number) per column of the data.") from None
     if inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.isfinite(inputs)):
         raise InputError("inputs must be a non-empty (d,) or (d, q) array of finite numbers.")
-    if np.abs(inputs).max() > _MAX_INPUT:
-        raise InputError(f"inputs must not exceed {_MAX_INPUT:g}, or their distances cannot be squared; rescale them.")
+    if np.abs(inputs).max() > 1e150:
+        raise InputError("inputs must not exceed 1e150, or their distances cannot be squared; rescale them.")
     return inputs.reshape(len(inputs), -1)
 
 

@@ -45,7 +45,7 @@ class Prior:
             raise InputError(f"{type(self).__name__}: {sentence}.")
 
     def _with(self, **values: Any) -> Self:
-        """The same density with all of its fields anew; nothing is checked, as they follow from some that were."""
+        """The same density with new fields, which are not checked: they follow from checked ones."""
         made = object.__new__(type(self))
         made.__dict__.update(values)
         return made

@@ -17,7 +17,6 @@ from ..._runtime.formatting import some
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import Covariance, CovarianceLike, Spherical, as_covariance
 from ..covariance.base import column_variances
-from .duplicates import find_distinct
 from .table import Table
 from .ties import spread_ties
 
@@ -115,12 +114,6 @@ def choose_family(values: np.ndarray, varying: np.ndarray, allow_full: bool = Tr
 def rows_for_full(d: int) -> int:
     """How many distinct rows a full covariance of d columns needs."""
     return math.ceil(0.75 * d * (d + 1))
-
-
-def choice_for(values: np.ndarray, allow_full: bool = True) -> str:
-    """What `choose_family` says of a table (n, d)."""
-    rows = values[find_distinct(values, quiet=True).first]
-    return choose_family(rows, ~constant_columns(rows), allow_full)[1]
 
 
 def constant_columns(values: np.ndarray) -> np.ndarray:

@@ -152,14 +152,9 @@ def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _group_name(value: Any) -> str:
-    try:
-        is_missing = value is None or bool(value != value)  # NaN, and NaT
-    except TypeError:  # pandas.NA will not say
-        is_missing = True
-    except ValueError:  # nor will an array
-        raise InputError("groups must have one value for each row, not a sequence for each.") from None
-    if is_missing:
-        raise InputError("groups has a missing value; give every row a group.")
-    if str(value) == "":
-        raise InputError("groups has an empty name; give every group one.")
-    return str(value)
+    name = str(value)
+    if isinstance(value, np.ndarray | list | tuple):
+        raise InputError("groups must have one value for each row, not a sequence for each.")
+    if name == "" or (not isinstance(value, str) and name in ("None", "nan", "NaN", "NaT", "<NA>")):
+        raise InputError("groups has a missing value or an empty name; give every row a group.")
+    return name

@@ -19,8 +19,6 @@ from ..._runtime.random_streams import make_streams, uniform
 from ...tree.merges import layout
 from .diffusion import messages
 
-_MIN_MERGES = 5  # on either side, for a sum of ranks to be nearly normal
-
 
 class ContrastFrame(NamedTuple):
     """A tree over n rows with their variances: what turns values of rows into contrasts, and back."""
@@ -76,28 +74,22 @@ def _pass_down(children: np.ndarray, v: np.ndarray, w1: np.ndarray, U: np.ndarra
             means[j, f] = means[n + k, f] - w1[k] * difference
 
 
-class Shuffles(NamedTuple):
-    """Merges with many merges below both children, and z > 0 where those below the first come later."""
-
-    merge: np.ndarray
-    z: np.ndarray
-
-
-def shuffles(children: np.ndarray) -> Shuffles:
+def shuffles(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Wilcoxon's rank sum between the merges below the two children of every merge, standardised.
 
-    Trees of the coalescent are uniform over all orders of merges, so that z is nearly standard normal, independently
-    from merge to merge.
+    Returns merges with many merges below both children, and z > 0 where those below the first come later. Trees of the
+    coalescent are uniform over all orders of merges, so that z is nearly standard normal, independently from merge to
+    merge.
     """
     place = layout(children)
-    large = np.flatnonzero((place.size[children] > _MIN_MERGES).all(axis=1))  # leaves, one more than merges
+    large = np.flatnonzero((place.size[children] > 5).all(axis=1))  # enough for a sum of ranks to be nearly normal
     z = np.empty(len(large))
     for i, k in enumerate(large):
         first, second = (place.gap[place.start[c] : place.start[c] + place.size[c] - 1] for c in children[k])
         wins = np.searchsorted(np.sort(second), first).sum()  # pairs in which the first one's merge is later
         a, b = float(first.size), float(second.size)
         z[i] = (wins - 0.5 * a * b) / math.sqrt(a * b * (a + b + 1.0) / 12.0)
-    return Shuffles(large, z)
+    return large, z
 
 
 def lateness(children: np.ndarray) -> np.ndarray:

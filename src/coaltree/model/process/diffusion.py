@@ -208,49 +208,14 @@ def squared_distances(W: np.ndarray) -> np.ndarray:
     W = np.ascontiguousarray(W - W.mean(axis=0))
     with single_threaded_blas():
         eps = np.asarray(W @ W.T)
-    _gram_to_distances(eps, W, 1e-6)
+    norms = eps.diagonal().copy()
+    for first in range(0, len(W), 16):  # so few rows that they stay within cache
+        block, own = eps[first : first + 16], norms[first : first + 16, None]
+        block *= -2.0
+        block += own + norms
+        i, j = np.nonzero(block < 1e-6 * np.maximum(own, norms))
+        block[i, j] = np.square(W[first + i] - W[j]).sum(axis=1)
     return eps
-
-
-_TILE = 64  # rows and columns that fit into the cache
-
-
-@jit
-def _gram_to_distances(gram: np.ndarray, W: np.ndarray, relative: float) -> None:
-    """Turn X Xᵀ into squared distances in place, tile by tile so that the mirrored half is written within cache."""
-    n = gram.shape[0]
-    norms = np.empty(n)
-    for i in range(n):
-        norms[i] = gram[i, i]
-    for first in range(0, n, _TILE):
-        for other in range(0, first + 1, _TILE):
-            _tile_to_distances(gram, W, norms, relative, first, other)
-    for i in range(n):
-        gram[i, i] = 0.0
-
-
-@jit
-def _tile_to_distances(
-    gram: np.ndarray, W: np.ndarray, norms: np.ndarray, relative: float, first: int, other: int
-) -> None:
-    for i in range(first, min(first + _TILE, len(gram))):
-        stop = min(other + _TILE, i)
-        _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
-        for j in range(other, stop):
-            eps = gram[i, j]
-            if eps < relative * max(norms[i], norms[j]):
-                eps = 0.0
-                for f in range(W.shape[1]):
-                    difference = W[i, f] - W[j, f]
-                    eps += difference * difference
-                gram[i, j] = eps
-            gram[j, i] = eps
-
-
-@jit
-def _distances_of_row(gram_row: np.ndarray, norms: np.ndarray, norm: float) -> None:
-    for j in range(gram_row.size):
-        gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
 
 
 def simulate_data(

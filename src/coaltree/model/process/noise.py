@@ -25,8 +25,6 @@ from ..covariance.priors import LogNormal
 
 _DEFAULT_PRIOR = LogNormal(0.1, 2.0)  # times are in coalescent units, the root near 2
 _MAX_LEVEL = 1e150  # beyond, the square of a variance is not a number
-_MIN_LEARNT_LEVEL = 1e-12
-_MAX_ERROR = 1e70
 NOISE_LEVEL = "noise_level"  # name of a learnt level among the parameters
 
 
@@ -125,7 +123,7 @@ def noise_model(noise: Noise, values: np.ndarray, errors: np.ndarray | None = No
     if prior is None:
         prior, log_unit = _DEFAULT_PRIOR, 2.0 * math.log(typical_error(errors))  # so that no unit of errors matters
         if noise.is_learnt:
-            log_floor = math.log(max(rounding_share(values), _MIN_LEARNT_LEVEL)) - log_unit
+            log_floor = math.log(max(rounding_share(values), 1e-12)) - log_unit
     error2 = np.ones(len(values)) if errors is None else np.square(errors)
     return NoiseModel(
         None if noise.is_learnt else noise.level,
@@ -155,18 +153,14 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
     """Relative standard errors of n rows, or InputError."""
     if errors is None:
         return None
-    try:
-        if np.iscomplexobj(errors):
-            raise TypeError
-        checked = np.array(errors, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError("errors must be numbers, one standard error for each row of X.") from None
-    if checked.shape != (n,):
-        raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {checked.shape}.")
+    given = np.asarray(errors, dtype=object)
+    if given.shape != (n,):
+        raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {given.shape}.")
+    checked = np.array([as_number(error) for error in given])
     if not np.all((checked > 0.0) & np.isfinite(checked)):
         raise InputError("errors must be positive, finite numbers.")
-    if not np.all((checked > 1.0 / _MAX_ERROR) & (checked < _MAX_ERROR)):
-        raise InputError(f"errors must be from {1 / _MAX_ERROR:g} to {_MAX_ERROR:g}; give them in another unit.")
+    if not np.all((checked > 1e-70) & (checked < 1e70)):  # their squares are variances
+        raise InputError("errors must be from 1e-70 to 1e70; give them in another unit.")
     return checked
 
 

@@ -138,11 +138,11 @@ def _resampled(posterior: "Posterior") -> str:
 def _later_clade(posterior: "Posterior") -> list[str]:
     """Names of the group that merges later than its sister, most clearly so, in the tree of the highest weight."""
     children = np.array(posterior.children[int(np.argmax(posterior.weights))])
-    shuffle = shuffles(children)
-    if not len(shuffle.z):
+    merges, z = shuffles(children)
+    if not len(z):
         return []
-    k = int(np.argmax(np.abs(shuffle.z)))
-    side = children[shuffle.merge[k], 0 if shuffle.z[k] > 0.0 else 1]
+    k = int(np.argmax(np.abs(z)))
+    side = children[merges[k], 0 if z[k] > 0.0 else 1]
     return [posterior.labels[i] for i in sorted(leaves_under(children, side))]
 
 

@@ -270,7 +270,7 @@ class _DrawnTree:
             self._sd = np.sqrt(np.diagonal(covariance.matrix(d)))
         sizes = layout(self.frame.children).size[self.frame.children]
         self._side = np.sign(sizes[:, 1] - sizes[:, 0])
-        self._shuffle = contrasts.shuffles(children)
+        _, self._shuffle_z = contrasts.shuffles(children)
 
     def observed(self) -> View:
         """The view of the data."""
@@ -278,7 +278,7 @@ class _DrawnTree:
         E = self._whitener.whiten(found.contrasts * self._sd)
         late = float(contrasts.lateness(self._leaf_children).mean())
         log_scales = None if self._tail_scale is None else np.log(self._tail_scale)
-        return self._view(E, found, late, self._shuffle.z, log_scales)
+        return self._view(E, found, late, self._shuffle_z, log_scales)
 
     def replicated(self, rng: np.random.Generator) -> View:
         """A view of contrasts and trees that the model draws."""
@@ -290,7 +290,7 @@ class _DrawnTree:
         if self._tail_scale is not None:
             log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
         late = contrasts.mean_lateness(len(self._leaf_children) + 1, rng)
-        return self._view(E, found, late, rng.standard_normal(len(self._shuffle.z)), log_scales)
+        return self._view(E, found, late, rng.standard_normal(len(self._shuffle_z)), log_scales)
 
     def _view(
         self, E: np.ndarray, found: contrasts.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
