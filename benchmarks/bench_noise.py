@@ -24,7 +24,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KernelDensity
 
 import coaltree as ct
-from coaltree.model.data.columns import choice_for
+from coaltree.model.data.columns import choose_family, constant_columns
 
 from .kept import Kept, is_full
 from .timing import commit, table
@@ -193,8 +193,8 @@ def report(setting, kept, name):
     print(f"\n{name}: {len(next(iter(density.values()), ()))} rows held out; {commits or 'nothing measured'}")
     if rows:
         table(("method", "nats a row", "noise gains", "above the best mixture", "purity"), rows)
-        recorded = read(name)[0]
-        print(f'covariance="auto" for four fifths of the rows: {choice_for(np.delete(recorded, np.s_[::5], axis=0))}')
+        rows = np.delete(read(name)[0], np.s_[::5], axis=0)
+        print(f'covariance="auto" for four fifths of the rows: {choose_family(rows, ~constant_columns(rows))[1]}')
     if len(done) < len(results):
         print(f"Not measured: {'; '.join(method for method in results if method not in done)}.")
 
