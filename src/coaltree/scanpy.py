@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._runtime.formatting import some
+from ._runtime.formatting import shortlist
 from ._runtime.random_streams import as_generator
 from ._runtime.typing import RandomState
 from ._runtime.validation import check_count
@@ -80,7 +80,9 @@ def _groups(adata: Any, names: list[str]) -> Any:
     """Return the group of each cell, as a pandas Categorical accessor (`categories`, `codes`)."""
     for name in names:
         if name not in adata.obs:
-            raise InputError(f"adata.obs has no column {name!r} (groupby); its columns are {some(list(adata.obs))}.")
+            raise InputError(
+                f"adata.obs has no column {name!r} (groupby); its columns are {shortlist(list(adata.obs))}."
+            )
         if not hasattr(adata.obs[name], "cat"):
             raise InputError(f'column {name!r} of adata.obs is not categorical; convert it with .astype("category").')
         if n_without := int(adata.obs[name].isna().sum()):
@@ -98,7 +100,7 @@ def _representation(adata: Any, use_rep: str, n_pcs: int | None) -> np.ndarray:
     """Return (cells, d) the values to fit."""
     if use_rep != "X" and use_rep not in adata.obsm:
         advice = " Make it with scanpy.pp.pca(adata)." if use_rep == "X_pca" else ""
-        raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there is {some([*adata.obsm, 'X'])}.{advice}")
+        raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there is {shortlist([*adata.obsm, 'X'])}.{advice}")
     values = adata.X if use_rep == "X" else adata.obsm[use_rep]
     values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
     return values if n_pcs is None else values[:, : check_count("n_pcs", n_pcs, 1, values.shape[1])]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
 
 
-def some(names: Sequence[object], most: int = 6) -> str:
+def shortlist(names: Sequence[object], most: int = 6) -> str:
     """Return a list of names, shortened where there are many: "a, b, c and 1,000 more"."""
     shown = ", ".join(shortened(str(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.formatting import some
+from .._runtime.formatting import shortlist
 from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..posterior.posterior import Posterior
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
         n_rows, doubtful = self.rows.shape[1], zip(self.names, self.n_doubtful, strict=True)
         bad = [f"{n} of {n_rows} rows of {name!r}" for name, n in doubtful if n > MAX_UNRELIABLE_SHARE * n_rows]
         advice = "compare predictions of rows that were not fitted (X_heldout, --heldout)"
-        return f"differences are unreliable: Pareto k > {MAX_PARETO_K} for {some(bad)}; {advice}" if bad else ""
+        return f"differences are unreliable: Pareto k > {MAX_PARETO_K} for {shortlist(bad)}; {advice}" if bad else ""
 
     def __repr__(self) -> str:
         best = f"best {self.names[0]!r}" if self.names else "empty"
@@ -184,13 +184,14 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
         if first.model_columns != other.model_columns:
             apart = [repr(c) for c in sorted({*first.model_columns} ^ {*other.model_columns})]
             raise InputError(
-                f"only one of posteriors {names[0]!r} and {name!r} has {some(apart)} in its model, so "
+                f"only one of posteriors {names[0]!r} and {name!r} has {shortlist(apart)} in its model, so "
                 "that their densities cannot be compared; drop such columns from the table before fitting."
             )
     as_recorded = [repr(name) for name, post in zip(names, posteriors, strict=True) if post.fitted is None]
     if 0 < len(as_recorded) < len(names):
         spread = next(name for name, post in zip(names, posteriors, strict=True) if post.fitted is not None)
         raise InputError(
-            f"values that occur several times in a column are spread in {spread!r} and not in {some(as_recorded)}, so "
-            "that their densities cannot be compared; give X_heldout, or compare those alone that spread them."
+            f"values that occur several times in a column are spread in {spread!r} and not in "
+            f"{shortlist(as_recorded)}, so that their densities cannot be compared; give X_heldout, or compare "
+            "those alone that spread them."
         )

@@ -12,15 +12,15 @@ from coaltree._runtime.formatting import (
     number,
     percent,
     shortened,
-    some,
+    shortlist,
 )
 
 
 def test_lists_of_names_are_shortened_or_whole():
-    assert some(["a", "b"], 2) == "a, b"
-    assert some(list("abcd"), 2) == "a, b and 2 more"
-    assert some(range(2000), 1) == "0 and 1,999 more"
-    assert some(["x" * 100]) == "x" * 59 + "…"
+    assert shortlist(["a", "b"], 2) == "a, b"
+    assert shortlist(list("abcd"), 2) == "a, b and 2 more"
+    assert shortlist(range(2000), 1) == "0 and 1,999 more"
+    assert shortlist(["x" * 100]) == "x" * 59 + "…"
     assert [listed(list(names)) for names in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..._runtime.formatting import count, escaped, shortened, some
+from ..._runtime.formatting import count, escaped, shortened, shortlist
 from ..options import posterior_argument
 from ..shell import commands, echo
 
@@ -65,14 +65,14 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
     from ...posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
     from ...posterior.diagnostics.resamples import MEANING
 
-    yield "leaves", f"{post.n}: {some(post.labels, 4)}"
+    yield "leaves", f"{post.n}: {shortlist(post.labels, 4)}"
     rows = describe_rows(post)
     if rows is not None:
         yield "rows", rows
     if post.errors is not None:
         yield "errors", f"{post.errors.min():.4g} to {post.errors.max():.4g}, standard errors of the rows"
     if post.X is not None:
-        names = "" if post.columns is None else f": {some(post.columns, 4)}"
+        names = "" if post.columns is None else f": {shortlist(post.columns, 4)}"
         yield "columns", f"{post.X.shape[1]}{names}"
         yield "missing values", str(int(np.isnan(post.X).sum()))
     n_chains = len(np.unique(post.chain))

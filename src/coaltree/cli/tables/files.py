@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from ..._runtime.formatting import count, some
+from ..._runtime.formatting import count, shortlist
 from .numbers import is_missing, looks_like_a_number, number
 
 SUFFIXES = ".csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz"
@@ -146,7 +146,7 @@ def has_header(cells: Sequence[str], decimal: str, has_rows: bool, where: str) -
         return True
     could_be_names = all(value is not None and value % 1 == 0 for value in numbers) and len(set(named)) == len(named)
     if could_be_names and has_rows and first.lower() not in NAME_HEADINGS:
-        which = f"its numbers ({some(cells, 4)}) may be names of columns or a row of data"
+        which = f"its numbers ({shortlist(cells, 4)}) may be names of columns or a row of data"
         raise TableError(f"{where}: {which}; say which with --header or --no-header.")
     return first.lower() in NAME_HEADINGS
 
@@ -155,7 +155,7 @@ def _read_excel(path: Path, header: bool | None, sheet: str | None) -> tuple[pan
     with pandas.ExcelFile(path, engine="openpyxl") as book:
         name = str(book.sheet_names[0]) if sheet is None else sheet
         if name not in book.sheet_names:
-            raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {some(book.sheet_names)}.")
+            raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {shortlist(book.sheet_names)}.")
         cells = pandas.read_excel(book, sheet_name=name, header=None, dtype=object, keep_default_na=False, na_values=[])
     cells.index = pandas.RangeIndex(1, len(cells) + 1, name="row")
     frame, read_as = with_header(cells.map(lambda cell: "" if pandas.isna(cell) else str(cell).strip()), header, ".")
@@ -180,7 +180,7 @@ def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]
             tables = [name for name in loaded if name not in ("labels", "columns")]
             name = wanted or ("X" if "X" in tables or len(tables) != 1 else tables[0])
             if name not in tables:
-                raise TableError(f"the file contains the arrays {some(tables)}; choose one with --array.")
+                raise TableError(f"the file contains the arrays {shortlist(tables)}; choose one with --array.")
             arrays = {part: loaded[part] for part in (name, "labels", "columns") if part in loaded}
     X = arrays[name]
     if X.ndim != 2 or X.dtype.kind not in "biuf":

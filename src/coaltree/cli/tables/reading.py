@@ -16,7 +16,7 @@ import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from ..._runtime.formatting import escaped, shortened, some
+from ..._runtime.formatting import escaped, shortened, shortlist
 from ...errors import InputError
 from ...model.data.table import Table
 from ...posterior.leaf_annotations import in_order
@@ -133,7 +133,7 @@ def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, fi
     if ways:
         notes.append(("numbers", "; ".join(f"{shortened(name, 30)}: {how}" for name, how in ways.items())))
     if empty:
-        notes.append(("left out", f"{some(empty)} (no values)"))
+        notes.append(("left out", f"{shortlist(empty)} (no values)"))
     if n_missing := int(np.isnan(values).sum()):
         notes.append(("missing", f"{n_missing:,} of {values.size:,} values"))
     if groups is not None:
@@ -142,7 +142,7 @@ def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, fi
         notes.append(("errors", f"{errors.min():.4g} to {errors.max():.4g}, in the column {options.errors!r}"))
     for name, cells in annotations.items():
         distinct = in_order(set(cells) - {""})
-        notes.append(("label", f"{name!r}: {len(distinct)} distinct values, {some(distinct, 4)}"))
+        notes.append(("label", f"{name!r}: {len(distinct)} distinct values, {shortlist(distinct, 4)}"))
     table = Table(values, tuple(labels), tuple(fitted))
     if options.transpose:
         if groups is not None or errors is not None or annotations:
@@ -161,14 +161,14 @@ def _roles(frame: pandas.DataFrame, heading: str, options: TableOptions) -> tupl
     aside = {*single, *options.label, *options.drop}
     for name in (*single, *options.label, *options.drop, *options.columns):
         if name not in frame:
-            raise TableError(f"there is no column {name!r}; the columns are {some(frame.columns)}.")
+            raise TableError(f"there is no column {name!r}; the columns are {shortlist(frame.columns)}.")
     index, first = options.names, frame.columns[0]
     is_free = len(frame.columns) > 1 and first not in {*aside, *options.columns}
     if index is None and is_free and (heading.lower() in NAME_HEADINGS or _are_names(frame[first], options.decimal)):
         index = first
     fitted = [name for name in options.columns or frame.columns if name not in {*aside, index}]
     if not fitted:
-        raise TableError(f"no column of numbers is left; the columns are {some(frame.columns)}.")
+        raise TableError(f"no column of numbers is left; the columns are {shortlist(frame.columns)}.")
     return index, fitted
 
 
@@ -246,7 +246,7 @@ def _not_numbers(frame: pandas.DataFrame, wrong: dict[str, int]) -> TableError:
     name = next(iter(text or wrong))
     cell, where = _texts(frame[name])[wrong[name]], _place(frame, wrong[name])
     if text:
-        which = f"column {_quoted(name)} contains" if len(text) == 1 else f"columns {some(text)} contain"
+        which = f"column {_quoted(name)} contains" if len(text) == 1 else f"columns {shortlist(text)} contain"
         return TableError(
             f"{which} text ({_quoted(cell)} in {where}); leave out with {_options('drop', text)}, compare with the "
             f"clusters with {_options('label', text)}, or name the rows with {_options('names', text[:1])}."

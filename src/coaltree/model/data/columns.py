@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import shortlist
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import Covariance, CovarianceLike, Spherical, as_covariance
 from ..covariance.base import column_variances
@@ -230,7 +230,7 @@ def _why_not_one_unit(columns: Iterable[np.ndarray]) -> str:
 
 def _named(which: np.ndarray, names: Sequence[str] | None) -> str:
     what = "column" if len(which) == 1 else "columns"
-    return f"{what} {some([repr(names[j]) if names else str(j) for j in which])}"
+    return f"{what} {shortlist([repr(names[j]) if names else str(j) for j in which])}"
 
 
 def warn_of_scales(covariance: Covariance, table: Table) -> None:
@@ -246,8 +246,8 @@ def warn_of_scales(covariance: Covariance, table: Table) -> None:
     large = [repr(names[j]) for j in order[::-1] if sd[j] > MAX_SCALE_RATIO * sd[order[0]]]
     small = [repr(names[j]) for j in order if sd[j] * MAX_SCALE_RATIO < sd[order[-1]]]
     warnings.warn(
-        f"columns differ in scale by more than a factor of {MAX_SCALE_RATIO:.0f}: {some(large)} vary most, "
-        f"{some(small)} least, with hardly any effect under a spherical covariance; "
+        f"columns differ in scale by more than a factor of {MAX_SCALE_RATIO:.0f}: {shortlist(large)} vary most, "
+        f"{shortlist(small)} least, with hardly any effect under a spherical covariance; "
         'use covariance="scaled", or scale the columns.',
         CoaltreeWarning,
         stacklevel=4,

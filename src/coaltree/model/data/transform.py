@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import shortlist
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_choice, is_whole
 from ...errors import InputError
@@ -128,7 +128,7 @@ class Preprocessor:
         for one in [given] if isinstance(given, str | int) else given:
             number: Any = names.index(str(one)) if names and str(one) in names else one
             if not (is_whole(number) and 0 <= number < d):
-                known = some(names) if names else f"the numbers 0 to {d - 1}"
+                known = shortlist(names) if names else f"the numbers 0 to {d - 1}"
                 raise InputError(f"{word} names a column {one!r}, which X does not have; its columns are {known}.")
             numbers.append(int(number))
         return numbers

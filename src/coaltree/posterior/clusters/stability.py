@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import shortlist
 from ..._runtime.memory import require_memory
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import is_whole
@@ -55,7 +55,7 @@ class ClusterStability(NamedTuple):
     def __repr__(self) -> str:
         each = zip(self.names, self.words, self.jaccard, strict=True)
         shown = [f"{name} {word} ({similarity(jaccard)})" for name, word, jaccard in each]
-        return f"<ClusterStability: {some(shown, 8)}>"
+        return f"<ClusterStability: {shortlist(shown, 8)}>"
 
 
 def similarity(jaccard: float) -> str:

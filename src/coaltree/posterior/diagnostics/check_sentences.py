@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._runtime.formatting import shortened, some
+from ..._runtime.formatting import shortened, shortlist
 from ...model.covariance import Diagonal, Scaled, Spherical
 from ...model.data.columns import rows_for_full
 from ...model.data.transform import Preprocessor
@@ -68,7 +68,7 @@ def _outliers(posterior: "Posterior", result: Result) -> Explained:
     if result.z[0] < 0.0:
         return "rows come in close pairs; repeated measurements of one thing should be one leaf", "groups="
     option = STUDENT if posterior.noise.tails != "student" else _resampled(posterior)
-    return f"some rows are far from all others and join the tree late: {some(latest_leaves(posterior), 5)}", option
+    return f"some rows are far from all others and join the tree late: {shortlist(latest_leaves(posterior), 5)}", option
 
 
 def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
@@ -125,7 +125,7 @@ def _clades(posterior: "Posterior", result: Result) -> Explained:
     if result.z[0] < 0.0:
         return "sister groups merge more alike than the coalescent's do; it matters little to the tree", ""
     later = _later_clade(posterior)
-    example = f", such as the {len(later)} rows {some(later, 3)}" if later else ""
+    example = f", such as the {len(later)} rows {shortlist(later, 3)}" if later else ""
     return f"some groups vary more than others: they merge later than their sister groups{example}", ""
 
 

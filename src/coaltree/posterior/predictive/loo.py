@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.special import logsumexp
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import shortlist
 from ..._runtime.progress import Progress
 from ..._runtime.typing import ProgressLike
 from ..._runtime.validation import check_count, check_jobs
@@ -68,7 +68,7 @@ class LeaveOneOut:
         n, doubtful = len(self.rows), [repr(name) for name in self.doubtful]
         k = f"is good, below {self.good_k:.2f}, in every row"
         if doubtful:
-            k = f"above {self.good_k:.2f} in {len(doubtful)} row(s), which may count too much: {some(doubtful)}"
+            k = f"above {self.good_k:.2f} in {len(doubtful)} row(s), which may count too much: {shortlist(doubtful)}"
         return (
             f"Leave-one-out of {n} rows, from {self.n_draws} draws\n"
             f"elpd  {self.elpd:10.2f}   standard error {self.se:.2f}; {self.elpd / n:.2f} nats a row\n"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import shortlist
 from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
@@ -168,7 +168,7 @@ def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
 def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
     lacking = [name for name in fitted if name not in names]
     if lacking:
-        raise InputError(f"the new rows lack column {lacking[0]!r}; the fitted columns are {some(fitted, 8)}.")
+        raise InputError(f"the new rows lack column {lacking[0]!r}; the fitted columns are {shortlist(fitted, 8)}.")
     unknown = [name for name in names if name not in fitted]
     if unknown:
         raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")

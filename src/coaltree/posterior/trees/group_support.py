@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit, percent, shortened, some
+from ..._runtime.formatting import beside_limit, percent, shortened, shortlist
 from ..._runtime.validation import is_whole
 from ...errors import InputError
 from ...numerics.weighted import weighted_quantile
@@ -45,7 +45,7 @@ class GroupSupport(NamedTuple):
         low, high = self.interval
         similarity = beside_limit(self.similarity, 1.0, 2)
         return [
-            ("group", f"{size:,} of {n:,} leaves: {some(self.rows, most)}"),
+            ("group", f"{size:,} of {n:,} leaves: {shortlist(self.rows, most)}"),
             ("similarity", f"{similarity} to the closest clade  ({percent(INTERVAL_LEVEL)}: {low:.2f} to {high:.2f})"),
             ("exact", f"{percent(self.exact)} of the trees have exactly this group"),
             ("wanders in", _listed(self.wanders_in, most)),
@@ -58,7 +58,7 @@ class GroupSupport(NamedTuple):
 
 def _listed(wanderers: dict[str, float], most: int) -> str:
     each = [f"{shortened(name, 40)} ({percent(probability)})" for name, probability in wanderers.items()]
-    return some(each, most) if each else f"no leaf with {percent(MIN_WANDERING)} or more"
+    return shortlist(each, most) if each else f"no leaf with {percent(MIN_WANDERING)} or more"
 
 
 def group_support(posterior: "Posterior", rows: Iterable[Any]) -> GroupSupport:
@@ -107,14 +107,16 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
             )
         wrong = [number for number in given if not 0 <= number < n]
         if wrong:
-            raise InputError(f"rows must be numbers from 0 to {n - 1}, not {some(wrong, 3)}.")
+            raise InputError(f"rows must be numbers from 0 to {n - 1}, not {shortlist(wrong, 3)}.")
         member[np.array(given, np.int64)] = True
     else:
         place = {label: leaf for leaf, label in enumerate(labels)}
         names = [str(name) for name in given]
         unknown = [repr(name) for name in dict.fromkeys(names) if name not in place]
         if unknown:
-            raise InputError(f"rows must be names of leaves, such as {some(labels[:3])}, not {some(unknown, 3)}.")
+            raise InputError(
+                f"rows must be names of leaves, such as {shortlist(labels[:3])}, not {shortlist(unknown, 3)}."
+            )
         member[[place[name] for name in names]] = True
     if member.sum() < 2:
         raise InputError(f"rows must be at least two different leaves, not {member.sum()}.")
