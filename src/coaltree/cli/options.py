@@ -50,16 +50,27 @@ class Value(click.ParamType):
             return self.fail(f"{shortened(value)!r} is not {self.expected}.", param, ctx)
 
 
-def _number(text: str, minimum: float, maximum: float) -> float:
-    if not minimum <= float(text) <= maximum:  # false for NaN, which passes click.FloatRange
-        raise ValueError
-    return float(text)
+def _number(minimum: float, maximum: float, *words: str) -> Callable[[str], Any]:
+    """Read a number in a range, which NaN is in none of, or one of some words."""
+
+    def parse(text: str) -> Any:
+        if text not in words and not minimum <= float(text) <= maximum:
+            raise ValueError
+        return text if text in words else float(text)
+
+    return parse
 
 
-def _whole(text: str, minimum: int, maximum: int = MAX_COUNT) -> int:
-    if not re.fullmatch(r"[0-9]{1,10}", text) or not minimum <= int(text) <= maximum:
-        raise ValueError
-    return int(text)
+def _whole(minimum: int, maximum: int, word: str) -> Callable[[str], Any]:
+    """Read a whole number in a range, or a word."""
+
+    def parse(text: str) -> Any:
+        is_whole = re.fullmatch(r"[0-9]{1,10}", text) and minimum <= int(text) <= maximum
+        if text != word and not is_whole:
+            raise ValueError
+        return int(text) if is_whole else text
+
+    return parse
 
 
 def _grid(text: str) -> tuple[int, ...]:
@@ -69,20 +80,13 @@ def _grid(text: str) -> tuple[int, ...]:
 
 
 def _count(minimum: int) -> Value:
-    parse = lambda text: text if text == "auto" else _whole(text, minimum)  # noqa: E731
-    return Value(parse, f"auto or a whole number from {minimum} to {MAX_COUNT}")
+    return Value(_whole(minimum, MAX_COUNT, "auto"), f"auto or a whole number from {minimum} to {MAX_COUNT}")
 
 
-INCHES = Value(lambda text: _number(text, 1.0, 100.0), "a number of inches from 1 to 100")
+INCHES = Value(_number(1.0, 100.0), "a number of inches from 1 to 100")
 GRID = Value(_grid, "the shape of a grid, such as 16x16")
-NOISE = Value(
-    lambda text: text if text in ("student", "learn") else _number(text, 0.0, MAX_NOISE),
-    f"student, learn or a number from 0 to {MAX_NOISE:g}",
-)
-RESAMPLES = Value(
-    lambda text: DEFAULT_RESAMPLES if text == "columns" else _whole(text, 2, MAX_CHAINS),
-    f"columns, or a whole number from 2 to {MAX_CHAINS}",
-)
+NOISE = Value(_number(0.0, MAX_NOISE, "student", "learn"), f"student, learn or a number from 0 to {MAX_NOISE:g}")
+RESAMPLES = Value(_whole(2, MAX_CHAINS, "columns"), f"columns, or a whole number from 2 to {MAX_CHAINS}")
 INPUT = PathName(path_type=Path)
 FILE = PathName(path_type=Path, dir_okay=False)
 
@@ -218,7 +222,6 @@ def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterab
 
 def keep_inputs(path: Path, inputs: Iterable[Path]) -> None:
     """Refuse to write where something is read from."""
-    for given in inputs:
-        source = given / POSTERIOR if given.is_dir() else given
+    for source in (one / POSTERIOR if one.is_dir() else one for one in inputs):
         if path.exists() and source.exists() and path.samefile(source):
             raise InputError(f"{path} is an input of this command, and would be overwritten; choose another -o.")

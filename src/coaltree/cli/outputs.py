@@ -1,8 +1,7 @@
-"""Write the files of ``coaltree fit``: to a temporary folder first, so that all of them appear or none."""
+"""Write the files of ``coaltree fit``."""
 
-import os
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,10 +15,9 @@ from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
 from . import shell
-from .options import POSTERIOR, output_folder
+from .options import POSTERIOR
 from .tables.numbers import number
 
-FIGURES = ("tree.png", "tree.svg")
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
     "tree.newick": "the mean tree, nodes labelled with their transfer support",
@@ -32,60 +30,49 @@ FILES = {
     "report.html": "a page to explore in a browser; works offline",
 }
 
-TEMPORARY = "writing"  # folder of files before all of them are complete
 MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
 MAX_LEAVES_IN_TREES = 100_000  # of all sampled trees in a file, some 40 bytes each: 4 MB
 FIGURE_DPI = 150
 
 
 def write_result(
-    folder: Path, post: Posterior, n_clusters: int | None, title: str, inputs: Sequence[Path] = ()
+    folder: Path, post: Posterior, n_clusters: int | None, title: str
 ) -> tuple[ClusterSuggestion | None, ClusterAnswer]:
-    """Write `FILES` into `folder`; return where the number of clusters comes from, if none was given, and the clusters.
+    """Write `FILES`; return where the number of clusters comes from, if none was given, and the clusters.
 
-    No file of `inputs` is written to.
+    Each file appears whole or not at all; the checkpoint is there until all of them are.
     """
     suggestion = None
-    if n_clusters is None:
-        with shell.stage("suggesting a number of clusters"):
-            suggestion = post.suggest_n_clusters()
-        n_clusters = suggestion.n_clusters
     with shell.stage("cutting the mean tree into clusters"):
-        answer = answer_for(post, n_clusters)
-    output_folder(folder, FILES, True, inputs)
-    temporary = folder / f".{TEMPORARY}.tmp"
-    shutil.rmtree(temporary, ignore_errors=True)  # what a killed process left
-    temporary.mkdir()
-    try:
-        _write_files(temporary, post, answer, suggestion, title)
-        for name in FILES:
-            os.replace(temporary / name, folder / name)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if n_clusters is None:
+            suggestion = post.suggest_n_clusters()
+        answer = answer_for(post, n_clusters or suggestion.n_clusters)
+    for name, write in _writers(post, answer, suggestion, title).items():
+        with shell.stage(f"writing {name}"):
+            write(folder / name)
     return suggestion, answer
 
 
-def _write_files(
-    folder: Path, post: Posterior, answer: ClusterAnswer, suggestion: ClusterSuggestion | None, title: str
-) -> None:
+def _writers(
+    post: Posterior, answer: ClusterAnswer, suggestion: ClusterSuggestion | None, title: str
+) -> dict[str, Callable[[Path], Any]]:
+    """What writes each of `FILES`; the figure is drawn once for both formats."""
     from ..plotting import dendrogram
     from ..report import write_report
 
-    with shell.stage("computing the mean tree"):
-        tree = post.mean_tree()
-    with shell.stage("saving the posterior"):
-        post.save(folder / POSTERIOR)
-    with shell.stage("writing the trees and the clusters"):
-        post.to_nexus(folder / "trees.nex", max_trees=trees_to_write(post.n))
-        (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
-        (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
-        write_linkage(folder / "linkage.csv", tree)
-        write_clusters(folder / "clusters.csv", post, answer)
-    with shell.stage("drawing the figure"):
-        ax = dendrogram(post, n_clusters=answer.n_clusters if answer.n_clusters > 1 else None)
-        save_figure(ax.figure, [folder / name for name in FIGURES])
-    with shell.stage("writing the report page"):
-        write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
+    k, tree = answer.n_clusters, post.mean_tree()
+    return {
+        POSTERIOR: post.save,
+        "tree.newick": lambda path: write_text(path, post.annotated_tree(tree, "newick")),
+        "tree.nex": lambda path: write_text(path, post.annotated_tree(tree, "nexus")),
+        "trees.nex": lambda path: post.to_nexus(path, max_trees=trees_to_write(post.n)),
+        "linkage.csv": lambda path: write_linkage(path, tree),
+        "clusters.csv": lambda path: write_clusters(path, post, answer),
+        "tree.png": lambda path: save_figure(
+            dendrogram(post, n_clusters=k if k > 1 else None).figure, [path, path.with_suffix(".svg")]
+        ),
+        "report.html": lambda path: write_report(post, path, n_clusters=suggestion or k, title=title, force=True),
+    }
 
 
 def trees_to_write(n_leaves: int) -> int:
@@ -93,49 +80,45 @@ def trees_to_write(n_leaves: int) -> int:
     return max(10, min(1000, MAX_LEAVES_IN_TREES // n_leaves))
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a file of text."""
+    with replacing(path) as file:
+        file.write(text)
+
+
 def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
     """Write the cluster of each leaf, counted from 1, probabilities, whether it is in no clade of the cut, annotations.
 
     Rows with missing values only are in no tree; they have empty cells.
     """
-    columns: dict[str, Iterable[Any]] = {
-        leaves_one(leaves_are(post)): post.labels,
+    columns: dict[str, Any] = {
         "cluster": answer.labels + 1,
-        "probability": [f"{probability:.4g}" for probability in answer.probability],
+        "probability": answer.probability.round(4),
         "in_no_clade": ["yes" if joined else "" for joined in answer.in_no_clade],
     }
     if 1 < answer.n_clusters <= MAX_PROBABILITY_COLUMNS:
-        for c, probabilities in enumerate(answer.membership.T):
-            columns[f"cluster_{c + 1}"] = [f"{probability:.4g}" for probability in probabilities]
-        columns["none"] = [f"{probability:.4g}" for probability in answer.none]
-    annotations = {annotation.name: annotation.texts() for annotation in annotations_of(post)}
-    for name, texts in annotations.items():
-        own = name
-        while own in columns or (own != name and own in annotations):
-            own = f"label_{own}"
-        columns[own] = texts
-    labels, *others = columns.items()
-    everywhere = {name: in_given_places(post, cells, "") for name, cells in others}
-    write_csv(path, {labels[0]: given_labels(post), **everywhere})
+        columns |= {f"cluster_{c + 1}": probability for c, probability in enumerate(answer.membership.round(4).T)}
+        columns["none"] = answer.none.round(4)
+    leaf = leaves_one(leaves_are(post))
+    taken = {leaf, *columns}
+    for annotation in annotations_of(post):
+        prefix = "label_" * (annotation.name in taken or annotation.name.startswith("label_"))
+        columns[f"{prefix}{annotation.name}"] = annotation.texts()
+    write_csv(path, {leaf: given_labels(post), **{name: in_given_places(post, c, "") for name, c in columns.items()}})
 
 
 def write_linkage(path: Path, tree: Tree) -> None:
     """Write child, child, time and leaves of each merge; row k makes node n + k."""
-    child_1, child_2, time, leaves = tree.to_linkage().T
-    whole = {"child_1": child_1.astype(int), "child_2": child_2.astype(int)}
-    write_csv(path, {**whole, "time": time, "leaves": leaves.astype(int)})
+    frame = pandas.DataFrame(tree.to_linkage(), columns=["child_1", "child_2", "time", "leaves"])
+    write_csv(path, dict(frame.astype({"child_1": int, "child_2": int, "leaves": int})))
 
 
 def write_csv(target: Path | IO[str], columns: Mapping[str, Iterable[Any]]) -> None:
     """Write named columns; no cell is one that a spreadsheet takes for a formula."""
-    harmless = {_harmless(name): [_harmless(cell) for cell in cells] for name, cells in columns.items()}
-    # with "\r\n", the csv module quotes cells that contain either
-    frame = pandas.DataFrame(harmless)
-    if isinstance(target, Path):
-        with replacing(target, newline="") as file:
-            frame.to_csv(file, index=False, lineterminator="\r\n")
-    else:
-        frame.to_csv(target, index=False, lineterminator="\n")
+    frame = pandas.DataFrame({_harmless(name): [_harmless(cell) for cell in cells] for name, cells in columns.items()})
+    with replacing(target, newline="") if isinstance(target, Path) else contextlib.nullcontext(target) as file:
+        # with "\r\n", the csv module quotes cells that contain either
+        frame.to_csv(file, index=False, lineterminator="\r\n" if isinstance(target, Path) else "\n")
 
 
 def _harmless(cell: Any) -> Any:

@@ -29,14 +29,14 @@ def _classes(column: LeafAnnotation, first: int, answers: Sequence[ClusterAnswer
 
     levels, codes = _largest(column)
     seen = codes >= 0
-    found = [agreement(answer.labels[seen], column.codes[seen]) for answer in answers]
+    agreements = [agreement(answer.labels[seen], column.codes[seen]) for answer in answers]
     return {
         "name": printable(column.name),
         "levels": [printable(level) for level in levels],
         "codes": pixels.numbers(codes + 1),  # 0 is missing
         "colours": [class_color(first + k) for k in range(len(levels))],
-        "ari": rounded([one.ari for one in found], 4),
-        "purity": rounded([one.purity for one in found], 4),
+        "ari": rounded([one.ari for one in agreements], 4),
+        "purity": rounded([one.purity for one in agreements], 4),
     }
 
 

@@ -22,12 +22,12 @@ N_STRONGEST = 3  # correlations that are named
 def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     """Return the parameters: single numbers, vectors with many entries, and the correlation of a full matrix."""
     names = None if posterior.columns is None else [printable(name) for name in posterior.model_columns]
-    found: dict[str, Any] = {"numbers": [], "vectors": [], "correlation": None, "strongest": []}
+    learnt: dict[str, Any] = {"numbers": [], "vectors": [], "correlation": None, "strongest": []}
     for name, draws in posterior.theta.items():
         if draws.ndim == 1:
             is_judged = name in scalars and np.isfinite(scalars[name]["ess"])
             row = {"title": name, "described": name, "scalar": scalars[name] if is_judged else None}
-            found["numbers"].append(row | {"picture": svg.histogram(draws, posterior.weights)})
+            learnt["numbers"].append(row | {"picture": svg.histogram(draws, posterior.weights)})
         if draws.ndim not in (2, 3) or len(set(draws.shape[1:])) > 1:  # a number, or an array without a picture
             continue
         d = draws.shape[1]
@@ -35,14 +35,16 @@ def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) 
         title = name if draws.ndim == 2 else f"{in_words(name)} (diagonal)"
         entries = draws if draws.ndim == 2 else np.diagonal(draws, axis1=1, axis2=2)
         if d > MAX_ROWS:
-            found["vectors"].append({"title": title, "described": name, **_vector(entries, posterior.weights, columns)})
+            learnt["vectors"].append(
+                {"title": title, "described": name, **_vector(entries, posterior.weights, columns)}
+            )
         else:
             for j, column in enumerate(columns):
                 row = {"title": f"{title}[{column}]", "described": name if j == 0 else "", "scalar": None}
-                found["numbers"].append(row | {"picture": svg.histogram(entries[:, j], posterior.weights)})
+                learnt["numbers"].append(row | {"picture": svg.histogram(entries[:, j], posterior.weights)})
         if draws.ndim == 3:
-            found["correlation"], found["strongest"] = _correlation(draws, posterior.weights, columns)
-    return found
+            learnt["correlation"], learnt["strongest"] = _correlation(draws, posterior.weights, columns)
+    return learnt
 
 
 def _vector(draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
@@ -71,11 +73,10 @@ def _correlation(
 def summarize_noise(posterior: Posterior) -> dict[str, Any]:
     """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows."""
     outliers = None if posterior.tail_scale is None else find_outliers(posterior, len(posterior.row_labels))
-    found: dict[str, Any] = {
+    return {
         "noise": None if posterior.noise.level == 0.0 else describe_noise(posterior),
         "has_errors": posterior.errors is not None,
         "outliers": outliers and outliers[:MAX_OUTLIERS],
         "n_outliers": len(outliers or ()),
         "rows": describe_rows(posterior),
     }
-    return found

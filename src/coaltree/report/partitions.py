@@ -33,11 +33,11 @@ def make_partitions(posterior: Posterior, opened: int) -> dict[int, ClusterAnswe
 def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndarray) -> list[int]:
     """Colour the clusters of another partition like those that share most leaves; the rest get the rarest colours."""
     places = matched_places(next_labels, labels, int(next_labels.max()) + 1)
-    found = [colours[place] if place < len(colours) else -1 for place in places]
-    for own, colour in enumerate(found):
+    matched = [colours[place] if place < len(colours) else -1 for place in places]
+    for own, colour in enumerate(matched):
         if colour < 0:
-            found[own] = min(range(N_COLOURS), key=lambda c: (found.count(c), c))
-    return found
+            matched[own] = min(range(N_COLOURS), key=lambda c: (matched.count(c), c))
+    return matched
 
 
 def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, ClusterAnswer]) -> list[dict[str, Any]]:
@@ -61,18 +61,18 @@ def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Clust
             "words": list(answer.stability.words),
             "colours": colours[k],
             "cards": [list(card) for card in cluster_cards(posterior, opening, answer)],
-            "differences": None if found is None else differences(found),
+            "differences": None if explanation is None else differences(explanation),
         }
-        for (k, answer), found in zip(shown.items(), explained, strict=True)
+        for (k, answer), explanation in zip(shown.items(), explained, strict=True)
     ]
 
 
-def differences(found: Explanation) -> dict[str, Any]:
+def differences(explanation: Explanation) -> dict[str, Any]:
     """Return how clusters differ from their sister clades, in words, and in a table of the columns that do most."""
-    columns = columns_by_cluster(found.effect[0], MAX_COLUMNS)
+    columns = columns_by_cluster(explanation.effect[0], MAX_COLUMNS)
     return {
-        "words": [printable(found.in_words(c)) for c in range(len(found.names))],
-        "columns": [printable(found.columns[j]) for j in columns],
-        "of": len(found.columns),
-        **{name: getattr(found, name)[0][:, columns].T.round(1).tolist() for name in ("effect", "low", "high")},
+        "words": [printable(explanation.in_words(c)) for c in range(len(explanation.names))],
+        "columns": [printable(explanation.columns[j]) for j in columns],
+        "of": len(explanation.columns),
+        **{name: getattr(explanation, name)[0][:, columns].T.round(1).tolist() for name in ("effect", "low", "high")},
     }

@@ -52,21 +52,21 @@ def cluster_cards(posterior: Posterior, opening: OpeningNumber, answer: ClusterA
 
 
 def _stability_card(posterior: Posterior, answer: ClusterAnswer) -> Card:
-    k, found = answer.n_clusters, answer.stability
+    k, stability = answer.n_clusters, answer.stability
     if len(posterior) == 1:
         return Card("One tree, no uncertainty", "The sampler returned a single tree, so nothing is known of others.")
     if k == 1:
         return Card("All leaves in one cluster", "Move the slider to see more clusters, and how stable they are.")
-    n_stable = found.words.count("stable")
+    n_stable = stability.words.count("stable")
     heading = f"{n_stable} of {k} clusters stable"
-    least = int(np.argmin(found.jaccard))
+    least = int(np.argmin(stability.jaccard))
     n_uncertain = int(np.count_nonzero(answer.probability < MIN_CERTAIN))
     text = (
-        f"Least stable: cluster {least + 1} ({count(int(found.sizes[least]), 'leaf', 'leaves')}), stability "
-        f"{similarity(found.jaccard[least])}. Leaves with a probability below {percent(MIN_CERTAIN)} of being in their "
-        f"cluster: {n_uncertain:,} of {posterior.n:,}."
+        f"Least stable: cluster {least + 1} ({count(int(stability.sizes[least]), 'leaf', 'leaves')}), stability "
+        f"{similarity(stability.jaccard[least])}. Leaves with a probability below {percent(MIN_CERTAIN)} of being in "
+        f"their cluster: {n_uncertain:,} of {posterior.n:,}."
     )
-    return Card(heading, text, "good" if n_stable == k else "poor" if "dissolved" in found.words else "fair")
+    return Card(heading, text, "good" if n_stable == k else "poor" if "dissolved" in stability.words else "fair")
 
 
 def model_card(model: ModelCheck) -> Card:

@@ -42,7 +42,7 @@ def test_write_clusters_renames_annotations_called_like_another_column(tmp_path)
     with open(tmp_path / "clusters.csv", newline="") as file:
         header, *rows = csv.reader(file)
     assert header[:7] == ["row", "cluster", "probability", "in_no_clade", "cluster_1", "cluster_2", "none"]
-    own = ["label_cluster", "label_probability", "label_label_row", "label_cluster_1", "label_row", "kind"]
+    own = ["label_cluster", "label_probability", "label_row", "label_cluster_1", "label_label_row", "kind"]
     assert header[7:] == own
     assert [row[7] for row in rows] == kinds
 

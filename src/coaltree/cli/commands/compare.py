@@ -18,12 +18,7 @@ from ..shell import commands, echo
 )
 @click.option("--draws", type=click.IntRange(min=1), help="Number of sampled trees to use. [default: 200]")
 @click.option("--jobs", type=int, help="Number of trees to work on at the same time.")
-def compare(
-    posteriors: tuple[Path, ...],
-    heldout: Path | None,
-    draws: int | None,
-    jobs: int | None,
-) -> None:
+def compare(posteriors: tuple[Path, ...], heldout: Path | None, draws: int | None, jobs: int | None) -> None:
     """Compare posteriors of a table: which predicts its rows best?
 
     Each POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Every row is predicted from all others
@@ -42,12 +37,10 @@ def compare(
 
     if len(posteriors) < 2:
         raise click.UsageError("compare needs at least two posteriors.")
-    for path in posteriors:
-        if posteriors.count(path) > 1:
-            raise click.UsageError(f"{str(path)!r} is given twice.")
-    found = {str(path): load(path) for path in posteriors}
-    first = next(iter(found.values()))
-    rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)
-    comparison = compare_posteriors(found, rows, n_draws=draws, n_jobs=jobs)
+    if len(set(posteriors)) < len(posteriors):
+        raise click.UsageError("a posterior is given twice.")
+    loaded = {str(path): load(path) for path in posteriors}
+    rows = None if heldout is None else read_new_rows(heldout, TableOptions(), loaded[str(posteriors[0])])
+    comparison = compare_posteriors(loaded, rows, n_draws=draws, n_jobs=jobs)
     echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
     echo(str(comparison))

@@ -45,25 +45,25 @@ def explain(posterior: Path, out: Path | None, clusters: int | None, columns: in
     if labels.max() == 0:
         echo("All rows are in one cluster, which has nothing to be compared with; choose a number with --clusters K.")
         return
-    found = explain_clusters(post, labels)
+    explanation = explain_clusters(post, labels)
     if out is None:
-        echo("\n".join(_lines(found, columns)))
+        echo("\n".join(_lines(explanation, columns)))
         return
-    frame = found.frame()
+    frame = explanation.frame()
     frame["cluster"] += 1
     write_csv(out, {name: frame[name].tolist() for name in frame})
     echo(out)
 
 
-def _lines(found: "Explanation", most: int) -> Iterator[str]:
+def _lines(of: "Explanation", most: int) -> Iterator[str]:
     from ..._runtime.formatting import shortened
     from ...posterior.clusters.explanation import difference
 
-    names = [shortened(name, 40) for name in found.columns]
+    names = [shortened(name, 40) for name in of.columns]
     width = max(map(len, names))
-    for g in range(len(found.names)):
-        size, beside = int(found.members[g].sum()), int(found.sisters[g].sum())
-        yield f"cluster {g + 1}: {size:,} of {found.members.shape[1]:,} leaves, sister clade of {beside:,}"
+    for g in range(len(of.names)):
+        size, beside = int(of.members[g].sum()), int(of.sisters[g].sum())
+        yield f"cluster {g + 1}: {size:,} of {of.members.shape[1]:,} leaves, sister clade of {beside:,}"
         yield f"  {'':{width}}  {'to its sister clade':22}  to all others"
-        for j in found.order(g)[:most].tolist():
-            yield f"  {names[j]:{width}}  {difference(found, g, j):22}  {difference(found, g, j, 1)}"
+        for j in of.order(g)[:most].tolist():
+            yield f"  {names[j]:{width}}  {difference(of, g, j):22}  {difference(of, g, j, 1)}"

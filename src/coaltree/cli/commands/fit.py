@@ -14,7 +14,6 @@ from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, Interrupt
 from .. import options, shell
 
 if TYPE_CHECKING:
-    from ...model.data.transform import Preprocessor
     from ...posterior.clusters.answer import ClusterAnswer
     from ...posterior.leaf_annotations import LeafAnnotation
     from ...posterior.posterior import Posterior
@@ -71,7 +70,7 @@ class FitCommand(shell.GroupedCommand):
 @options.force_option
 @shell.quiet_option
 def fit(
-    data: Path, out: Path, clusters: int | None, table_options: Any, quiet: bool, force: bool, **given: Any
+    data: Path, out: Path, clusters: int | None, table_options: Any, quiet: bool, force: bool, **settings: Any
 ) -> None:
     """Sample trees for the rows of a table.
 
@@ -100,32 +99,34 @@ def fit(
     names, leaves = (source.table.labels, "rows") if source.groups is None else (set(source.groups), "groups")
     if clusters is not None and clusters > len(names):
         raise InputError(f"--clusters {clusters} is more than the {len(names)} {leaves} of {data.name}.")
-    settings = _settings(source, **given) | ({"progress": False} if quiet else {})
-    fit_table(source, settings, out, n_clusters=clusters, title=data.stem, force=force, inputs=[data])
+    arguments = _arguments(source, **settings) | ({"progress": False} if quiet else {})
+    fit_table(source, arguments, out, n_clusters=clusters, title=data.stem, force=force, inputs=[data])
 
 
-def _settings(source: "TableFile", covariance: Any, grid: Any, seed: int, **settings: Any) -> dict[str, Any]:
+def _arguments(
+    source: "TableFile",
+    covariance: Any,
+    grid: Any,
+    seed: int,
+    log: Any,
+    log1p: Any,
+    center: Any,
+    scale: Any,
+    **more: Any,
+) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32
+    from ...model.data.transform import Preprocessor
 
-    settings["transform"] = _preprocessor(**{name: settings.pop(name) for name in ("log", "log1p", "center", "scale")})
-    settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
+    if log or log1p or center or scale:
+        columns = [True if names == ("all",) else list(names) or False for names in (log, log1p)]
+        more["transform"] = Preprocessor(*columns, center, scale)
     if grid is not None:
         if covariance != "matern32":
             raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
         covariance = Matern32(grid=grid)
         covariance.check(source.table.values.shape[1])
-    return {**settings, "covariance": covariance}
-
-
-def _preprocessor(log: tuple[str, ...], log1p: tuple[str, ...], center: Any, scale: Any) -> "Preprocessor | None":
-    """The transformer that the options ask for, if any."""
-    from ...model.data.transform import Preprocessor
-
-    if not (log or log1p or center or scale):
-        return None
-    columns = [True if names == ("all",) else list(names) or False for names in (log, log1p)]
-    return Preprocessor(columns[0], columns[1], center, scale)
+    return more | {"covariance": covariance, "random_state": seed, "groups": source.groups, "errors": source.errors}
 
 
 def fit_table(
@@ -142,6 +143,8 @@ def fit_table(
 
     `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
+    from ...posterior.clusters.answer import clusters_in_words, leaves_are
+    from ...posterior.leaf_annotations import annotations_of
     from ..outputs import FILES, write_result
 
     _check_length(settings)
@@ -157,14 +160,16 @@ def fit_table(
                 out.rmdir()
         raise
     try:
-        suggestion, answer = write_result(out, post, n_clusters, title, inputs)
+        suggestion, answer = write_result(out, post, n_clusters, title)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
     if suggestion is not None:
         advice = " Choose a number with --clusters K." if suggestion.n_clusters == 1 else ""
         shell.say(f"{suggestion.reason}{advice}")
-    _print_clusters(post, answer)
+    shell.say(clusters_in_words(answer, leaves_are(post)))
+    for annotation in annotations_of(post):
+        shell.say(compare_annotation(answer, annotation))
     width = max(map(len, FILES))
     shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in FILES.items())]))
     _print_concern(post, out)  # at the end, where it is read
@@ -176,12 +181,12 @@ def _check_length(settings: dict[str, Any]) -> None:
         raise InputError("--max-seconds needs --samples auto.")
     if settings["n_resamples"] is None:
         del settings["n_resamples"]
-        return
-    for option, default in (("n_chains", options.DEFAULT_CHAINS), ("max_seconds", None)):
-        if settings[option] != default:
-            name = option.removeprefix("n_").replace("_", "-")
-            raise InputError(f"--{name} is not for --resample; give --warmup and --samples.")
-    settings["resample"] = "columns"
+    elif settings["n_chains"] != options.DEFAULT_CHAINS or settings["max_seconds"]:
+        raise InputError("--chains and --max-seconds are not for --resample; give --warmup and --samples.")
+    else:
+        settings["resample"] = "columns"
+        if settings["n_resamples"] == "columns":
+            settings["n_resamples"] = options.DEFAULT_RESAMPLES
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -259,11 +264,9 @@ def _fit_or_resume(table: Any, settings: dict[str, Any], checkpoint: Path, force
         return fit(table, checkpoint=checkpoint, **settings)
     except UnusableCheckpoint as error:
         if not force:
-            reason = "it is damaged, or of another version"
-            if isinstance(error, AnotherRun):
-                reason = "it belongs to a run with other data or settings; repeat that command to resume it"
-            instead = "choose another --out, or start over with --force"
-            raise InputError(f"cannot resume from {checkpoint}: {reason}, {instead}.") from error
+            reason = "belongs to a run with other data or settings" if isinstance(error, AnotherRun) else "is damaged"
+            instead = "repeat the command that left it, choose another --out, or start over with --force"
+            raise InputError(f"{checkpoint} {reason}; {instead}.") from error
         checkpoint.unlink()
         return fit(table, checkpoint=checkpoint, **settings)
 
@@ -272,15 +275,6 @@ def _interrupted(checkpoint: Path) -> shell.Interrupted:
     if not checkpoint.exists():
         return shell.Interrupted("interrupted before the first checkpoint; nothing was saved.")
     return shell.Interrupted(f"interrupted; the same command resumes from {checkpoint}.")
-
-
-def _print_clusters(post: "Posterior", answer: "ClusterAnswer") -> None:
-    from ...posterior.clusters.answer import clusters_in_words, leaves_are
-    from ...posterior.leaf_annotations import annotations_of
-
-    shell.say(clusters_in_words(answer, leaves_are(post)))
-    for annotation in annotations_of(post):
-        shell.say(compare_annotation(answer, annotation))
 
 
 def _print_concern(post: "Posterior", out: Path) -> None:
@@ -296,26 +290,22 @@ def _print_concern(post: "Posterior", out: Path) -> None:
 
 
 def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") -> str:
-    """A table of clusters and classes with their agreement, or the range of the numbers in each cluster."""
+    """Clusters and classes with their agreement and a table, or the medians of the numbers in each cluster."""
     import numpy as np
     import pandas
 
     from ...metrics import agreement
 
+    name = shortened(annotation.name)
     if annotation.numbers is not None:
-        ranges = pandas.Series(annotation.numbers).groupby(answer.labels + 1).quantile([0.05, 0.5, 0.95]).unstack()
-        lines = [f"{shortened(annotation.name)}: median in each cluster, and 90 % of its values"]
-        for cluster, low, median, high in ranges.dropna().head(MAX_CLUSTERS_SHOWN).itertuples():
-            lines.append(f"  cluster {cluster}  {median:.4g} ({low:.4g} to {high:.4g})")
-        return "\n".join(lines)
+        medians = pandas.Series(annotation.numbers).groupby(answer.labels + 1).median().head(MAX_CLUSTERS_SHOWN)
+        return f"{name}: medians {', '.join(f'{median:.4g} in cluster {c}' for c, median in medians.items())}"
     observed = annotation.codes >= 0
-    found = agreement(answer.labels[observed], annotation.codes[observed])
-    title = f"{shortened(annotation.name)}: adjusted Rand index {found.ari:.2f}, purity {found.purity:.2f}"
-    if not observed.all():
-        title += f" ({np.count_nonzero(~observed)} missing)"
+    of = agreement(answer.labels[observed], annotation.codes[observed])
+    title = f"{name}: adjusted Rand index {of.ari:.2f}, purity {of.purity:.2f}"
     if len(annotation.levels) > MAX_CLASSES_SHOWN:
         return f"{title} ({len(annotation.levels)} classes)"
     clusters = [f"cluster {c + 1}" for c in np.unique(answer.labels[observed])]
     classes = [shortened(level, MAX_CLASS_NAME) for level in annotation.levels]
-    table = pandas.DataFrame(found.table, clusters, classes).head(MAX_CLUSTERS_SHOWN)
+    table = pandas.DataFrame(of.table, clusters, classes).head(MAX_CLUSTERS_SHOWN)
     return f"{title}\n{textwrap.indent(table.to_string(), '  ')}"

@@ -48,10 +48,8 @@ def info(posterior: Path, group: tuple[str, ...]) -> None:
 
     post = load(posterior)
     if group:
-        # names as in a line of a CSV file; new lines separate them as well
-        named = [csv.reader(text.splitlines(), skipinitialspace=True) for text in group]
-        groups = [[name for line in lines for name in line if name] for lines in named]
-        echo("\n\n".join(str(post.support(names)) for names in groups))
+        lines = csv.reader((text.replace("\n", ",") for text in group), skipinitialspace=True)
+        echo("\n\n".join(str(post.support([name for name in names if name])) for names in lines))
         return
     rows = [*_contents(post), *_parameters(post), *_diagnostics(post)]
     width = max(len(name) for name, _ in rows)
@@ -66,8 +64,7 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
     from ...posterior.diagnostics.resamples import MEANING
 
     yield "leaves", f"{post.n}: {shortlist(post.labels, 4)}"
-    rows = describe_rows(post)
-    if rows is not None:
+    if rows := describe_rows(post):
         yield "rows", rows
     if post.errors is not None:
         yield "errors", f"{post.errors.min():.4g} to {post.errors.max():.4g}, standard errors of the rows"
@@ -96,9 +93,9 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
     from ...posterior.diagnostics.watched import in_words
 
     for parameter, draws in post.theta.items():
-        name = f"{in_words(parameter)} matrix" if draws.ndim > 2 else in_words(parameter)
-        if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > MAX_PARAMETERS):
-            yield name, f"draws of shape {draws.shape[1:]}"
+        name = in_words(parameter)
+        if draws.ndim > 2 or draws[0].size > MAX_PARAMETERS:
+            yield f"{name} matrix" if draws.ndim > 2 else name, f"draws of shape {draws.shape[1:]}"
             continue
         titles = [name] if draws.ndim == 1 else [f"{name}, {column}" for column in post.model_columns]
         for title, values in zip(titles, draws.reshape(len(draws), -1).T, strict=True):
@@ -125,6 +122,5 @@ def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     yield "stability", ", ".join(f"{k} clusters: {least:.2f}" for k, least in suggestion.candidates) or "no candidates"
     answer = answer_for(post, suggestion.n_clusters)
     yield "clusters", clusters_in_words(answer, leaves_are(post))
-    elsewhere = uncertain_in_words(answer, post.labels, leaves_are(post))
-    if elsewhere is not None:
-        yield "uncertain", elsewhere
+    if uncertain := uncertain_in_words(answer, post.labels, leaves_are(post)):
+        yield "uncertain", uncertain

@@ -25,13 +25,7 @@ MAX_NAMED_LEAVES = 5  # of a clade
 @click.option("--trees", type=click.IntRange(min=1), default=200, help="Number of sampled trees to use.")
 @options.force_option
 def place(
-    posterior: Path,
-    rows: Path,
-    out: Path | None,
-    clusters: int | None,
-    table_options: Any,
-    trees: int,
-    force: bool,
+    posterior: Path, rows: Path, out: Path | None, clusters: int | None, table_options: Any, trees: int, force: bool
 ) -> None:
     """Show where new rows would join the trees of a posterior.
 
@@ -62,31 +56,29 @@ def place(
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     placed = post.place(table, classes=labels, n_trees=trees)
     columns = _columns(placed)
-    if out is None:
-        if sys.stdout.isatty():
-            columns |= {name: [escaped(str(cell)) for cell in columns[name]] for name in ("row", "clade")}
-        write_csv(sys.stdout, columns)
-    else:
-        write_csv(out, columns)
+    if out is None and sys.stdout.isatty():
+        columns |= {name: [escaped(str(cell)) for cell in columns[name]] for name in ("row", "clade")}
+    write_csv(out or sys.stdout, columns)
+    if out is not None:
         echo(out)
 
 
 def _columns(placed: "Placement") -> dict[str, Any]:
-
     probability: Any = placed.class_probability
-    best = probability.argmax(axis=1) + 1
     clades = [placed.nearest_clades(i, 1)[0] for i in range(len(placed.labels))]
-    numbers = {
-        "log_density": placed.log_density,
-        "cluster": best,
-        "probability": probability.max(axis=1),
-        "time_low": placed.time_interval(0.9)[:, 0],
-        "time_high": placed.time_interval(0.9)[:, 1],
-        "clade_probability": [share for share, _ in clades],
-    }
+    low, high = placed.time_interval(0.9).T
+
+    def texts(values: Any) -> list[str]:
+        return ["" if value != value else f"{value:.6g}" for value in values]
+
     return {
         "row": placed.labels,
-        **{name: ["" if value != value else f"{value:.6g}" for value in values] for name, values in numbers.items()},
+        "log_density": texts(placed.log_density),
+        "cluster": probability.argmax(axis=1) + 1,
+        "probability": texts(probability.max(axis=1)),
+        "time_low": texts(low),
+        "time_high": texts(high),
+        "clade_probability": texts(share for share, _ in clades),
         "clade_size": [len(leaves) for _, leaves in clades],
         "clade": ["; ".join(names[:MAX_NAMED_LEAVES]) + "; …" * (len(names) > MAX_NAMED_LEAVES) for _, names in clades],
     }

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from ..._runtime.atomic_write import replacing
 from ..options import folder_option, force_option, output_folder, seed_option
 from ..shell import commands, echo
 
@@ -37,7 +36,7 @@ def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out:
     """
     from ...model import covariance as families
     from ...model.process.simulation import simulate as draw
-    from ..outputs import write_csv, write_linkage
+    from ..outputs import write_csv, write_linkage, write_text
 
     phi = families.Spherical()
     if covariance == "squared_exponential":
@@ -51,7 +50,6 @@ def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out:
             out.rmdir()
         raise
     write_csv(out / "data.csv", {"leaf": tree.labels, **{f"x{j}": column for j, column in enumerate(X.T)}})
-    with replacing(out / "tree.newick") as file:
-        file.write(f"{tree.to_newick()}\n")
+    write_text(out / "tree.newick", f"{tree.to_newick()}\n")
     write_linkage(out / "linkage.csv", tree)
     echo(f"{out}: data.csv ({n} x {d}), tree.newick, linkage.csv")
