@@ -10,7 +10,7 @@ from ..errors import InputError
 from .formatting import shortened
 
 MAX_COUNT = 10**9  # of rows, draws or iterations; beyond, a number is a slip of the pen
-MAX_JOBS = 10_000
+MAX_JOBS = 10_000  # more than any machine has processors
 
 
 def is_whole(value: Any) -> bool:

@@ -145,10 +145,10 @@ def _choose(
 def _is_better(singles: float, cost: float, none: float, squares: float, than: np.ndarray, slack: float) -> bool:
     """Whether a row of `best` comes before another."""
     if singles != than[0]:
-        return singles < than[0]
+        return bool(singles < than[0])
     if abs(cost - than[1]) > slack:
-        return cost < than[1]
-    return none < than[2] or (none == than[2] and squares < than[3])
+        return bool(cost < than[1])
+    return bool(none < than[2] or (none == than[2] and squares < than[3]))
 
 
 @jit

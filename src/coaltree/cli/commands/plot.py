@@ -67,9 +67,8 @@ def plot(
     size = (width or 8.0, height or 8.0)
     if kind == "clustermap":
         settings: dict[str, Any] = {"z_score": Z_SCORES[scale], "cmap": _known(colormap)}
-        picture: Any = plotting.clustermap(
-            post, n_clusters=clusters, **settings, **({"figsize": size} if is_sized else {})
-        )
+        settings |= {"figsize": size} if is_sized else {}
+        picture: Any = plotting.clustermap(post, n_clusters=clusters, **settings)
     else:
         k = clusters or post.suggest_n_clusters().n_clusters
         ax = new_axes(*size) if is_sized else None

@@ -7,6 +7,7 @@ with thousands or, in other countries, with three decimals: a column in which ev
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pandas
@@ -67,9 +68,9 @@ def read_numbers(cells: Sequence[str], decimal: str) -> tuple[np.ndarray, str]:
 def _ways(observed: set[str], decimal: str) -> Iterator[tuple[str, Callable[[str], float | None]]]:
     """Each way to write numbers that is not plain, and what reads a cell that is written so."""
     for yes, no in YES_NO:
-        yield f"{yes} as 1, {no} as 0", lambda cell, words={yes: 1.0, no: 0.0}: words.get(cell.lower())
+        yield f"{yes} as 1, {no} as 0", partial(_word, yes, no)
     for mark in "%$€£¥₹":
-        yield f"numbers with {mark}", lambda cell, mark=mark: _marked(cell, mark, decimal)
+        yield f"numbers with {mark}", partial(_marked, mark, decimal)
     if not all(map(_AMBIGUOUS.fullmatch, observed)):
         yield "thousands set apart", lambda cell: _grouped(cell, decimal)
     yield "dates as days since 1970-01-01", _days
@@ -83,7 +84,11 @@ def _grouped(cell: str, decimal: str) -> float | None:
     return number(cell, decimal)
 
 
-def _marked(cell: str, mark: str, decimal: str) -> float | None:
+def _word(yes: str, no: str, cell: str) -> float | None:
+    return {yes: 1.0, no: 0.0}.get(cell.lower())
+
+
+def _marked(mark: str, decimal: str, cell: str) -> float | None:
     """The number in $12, -$12, 12 € or 12 %."""
     sign = cell[:1] if cell.startswith(("+", "-")) else ""
     marked = cell.removeprefix(sign)

@@ -19,8 +19,6 @@ import math
 
 import numpy as np
 
-_SEED = 20121
-
 
 def spread_ties(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the values (n, k) with ties spread, and (k,) which columns had any; NaN stays.
@@ -38,7 +36,7 @@ def spread_ties(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tu
         if not tied.any():
             values = np.array(values)
         tied[j] = True
-        u = np.random.default_rng([_SEED, int(number)]).random(int(rows.max()) + 1)[rows[seen]]
+        u = np.random.default_rng([20121, int(number)]).random(int(rows.max()) + 1)[rows[seen]]
         half_gaps = 0.5 * np.diff(levels)
         has_step = 2 * np.count_nonzero(counts == 1) <= len(levels)
         least = np.zeros(len(levels)) if has_step else math.sqrt(3.0) * counts / len(x) * x.std()

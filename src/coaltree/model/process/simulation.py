@@ -16,8 +16,6 @@ from .coalescent import simulate_tree
 from .diffusion import simulate_data
 from .noise import NoiseLike, as_noise, check_errors
 
-BYTES_PER_LEAF = 300  # of the tree, its names and what is needed to draw it
-
 
 def simulate(
     n: int,
@@ -57,7 +55,7 @@ def simulate(
     n = check_count("n", n, 2)
     errors = check_errors(errors, n)
     d = check_count("d", d)
-    require_memory(n * (BYTES_PER_LEAF + 24 * d), f"{n} rows of {d} columns", "simulate fewer")
+    require_memory(n * (300 + 24 * d), f"{n} rows of {d} columns", "simulate fewer")
     tree = simulate_tree(n, rng, labels)
     whitener = as_covariance(covariance, d).whitener(d)
     variances = np.full(n, noise.level) if errors is None else noise.level * np.square(errors)

@@ -16,8 +16,6 @@ from ..._runtime.random_streams import exponential, make_streams, uniform
 from .diffusion import squared_distance
 from .leaf_messages import Walk, begin_again, begin_walk, expected_var, next_leaf
 
-_WIDTH = 1.0  # of the first interval of a slice in log s
-
 
 class ScalesOnTree:
     """Draws of the scales given one tree, one after another; the large arrays are made once."""
@@ -70,12 +68,12 @@ def draw_scale(s: float, v: float, unit: float, half_d: float, half_df: float, e
     """One slice sampling update of s; stepping out ends, since the density falls on both sides."""
     y = math.log(s)
     level = _log_density(y, v, unit, half_d, half_df, eps) - exponential(state)
-    left = y - _WIDTH * uniform(state)
-    right = left + _WIDTH
+    left = y - uniform(state)
+    right = left + 1.0
     while _log_density(left, v, unit, half_d, half_df, eps) > level:
-        left -= _WIDTH
+        left -= 1.0
     while _log_density(right, v, unit, half_d, half_df, eps) > level:
-        right += _WIDTH
+        right += 1.0
     for _ in range(200):
         new = left + (right - left) * uniform(state)
         if _log_density(new, v, unit, half_d, half_df, eps) > level:

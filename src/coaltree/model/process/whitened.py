@@ -11,8 +11,6 @@ from ..covariance.base import Covariance
 from ..data.replicates import Replicates, collapse
 from .diffusion import LOG_2PI, Variances, log_likelihood, squared_distances
 
-_MIN_ROTATED_DISTANCE = 1e-18  # beside the largest squared row: rotation might lose digits of smaller ones
-
 
 class Problem(NamedTuple):
     """Whitened data as a sampler sees them: distinct rows, Φ = I.
@@ -52,11 +50,6 @@ class Problem(NamedTuple):
         return float(variances.ravel()[0])
 
 
-def _largest_distance(n: int) -> float:
-    """Return the squared distance up to which 4 λ ε is finite for every λ <= n²/2 of n rows."""
-    return float(np.finfo(float).max) / (2.0 * n * n)
-
-
 def _rotated(W: np.ndarray) -> np.ndarray:
     """Rows in an orthonormal basis of their span: with Wᵀ = Q R for the centred W, the rows of Rᵀ.
 
@@ -69,7 +62,7 @@ def _rotated(W: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         smallest = squared_distances(rotated)[np.tril_indices(n, -1)].min()
         largest = np.square(rotated).sum(axis=1).max()
-    return rotated if smallest > _MIN_ROTATED_DISTANCE * largest else W
+    return rotated if smallest > 1e-18 * largest else W  # rotation might lose digits of smaller distances
 
 
 def make_problem(
@@ -93,7 +86,8 @@ def make_problem(
         if rotate and 1 < n <= d:
             W = _rotated(W)
     largest = np.abs(W).max()
-    if not largest < math.sqrt(_largest_distance(n) / (4.0 * d)):
+    # squared distances ε are below 4 d largest², and 4 λ ε is to be finite for every λ <= n²/2
+    if not largest < math.sqrt(float(np.finfo(float).max) / (8.0 * n * n * d)):
         raise InputError(
             f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
             "covariance."
