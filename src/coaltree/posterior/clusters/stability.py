@@ -42,8 +42,8 @@ class ClusterStability(NamedTuple):
     sizes: np.ndarray  #: (k,) leaves of each cluster
     jaccard: np.ndarray  #: (k,) posterior mean of the Jaccard similarity with the closest clade of a tree
     interval: np.ndarray  #: (k, 2) equal-tailed credible interval of that similarity
-    #: one for each cluster: "stable" (mean at least 0.85, and the lower end of its 90 % interval at least 0.75),
-    #: "dissolved" (mean below 0.6), or "doubtful"
+    #: a word for each cluster, which is "stable" (mean at least 0.85, and the lower end of its 90 % interval at least
+    #: 0.75), "dissolved" (mean below 0.6), or "doubtful"
     words: tuple[str, ...]
 
     @property
