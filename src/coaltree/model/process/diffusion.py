@@ -209,12 +209,16 @@ def squared_distances(W: np.ndarray) -> np.ndarray:
     with single_threaded_blas():
         eps = np.asarray(W @ W.T)
     norms = eps.diagonal().copy()
-    for first in range(0, len(W), 16):  # so few rows that they stay within cache
-        block, own = eps[first : first + 16], norms[first : first + 16, None]
+    np.fill_diagonal(eps, -np.inf)
+    near = 1e-6 * norms.max()
+    for first in range(0, len(W), 64):  # so few rows that they stay within cache
+        block, own = eps[first : first + 64], norms[first : first + 64, None]
         block *= -2.0
-        block += own + norms
-        i, j = np.nonzero(block < 1e-6 * np.maximum(own, norms))
-        block[i, j] = np.square(W[first + i] - W[j]).sum(axis=1)
+        block += norms + own
+        for i in np.flatnonzero((block < near).any(axis=1)):
+            close = np.flatnonzero(block[i] < 1e-6 * np.maximum(own[i], norms))
+            block[i, close] = np.square(W[first + i] - W[close]).sum(axis=1)
+    np.fill_diagonal(eps, 0.0)
     return eps
 
 
