@@ -120,7 +120,7 @@ def test_noise_reaches_every_part(noise, covariance, tmp_path):
     assert "learnt" in describe_noise(post) or post.noise.level == 0.2
 
 
-@pytest.mark.parametrize("n_samples", [pytest.param(400, marks=pytest.mark.slow), 100])
+@pytest.mark.parametrize("n_samples", [pytest.param(400, marks=pytest.mark.slow), 200])
 def test_outlier_is_found_and_is_no_branch_of_its_own(n_samples):
     X = data(30, 6, noise=0.1, seed=3)
     X[7] += 6.0 * np.array([1, -1, 1, -1, 1, -1]) * X.std(axis=0)

@@ -128,7 +128,7 @@ def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):
 
 
 def test_fit_warns_of_too_few_draws():
-    with pytest.warns(ConvergenceWarning, match="R-hat cannot be computed, of too few draws"):
+    with pytest.warns(ConvergenceWarning, match="R-hat is unknown, of one chain, too few draws"):
         fit(data(), sampler=QUICK, n_samples=2, n_warmup=0, random_state=0)
 
 
