@@ -46,7 +46,8 @@ def write_result(
     with shell.stage("cutting the mean tree into clusters"):
         if n_clusters is None:
             suggestion = post.suggest_n_clusters()
-        answer = answer_for(post, n_clusters or suggestion.n_clusters)
+            n_clusters = suggestion.n_clusters
+        answer = answer_for(post, n_clusters)
     for name, write in _writers(post, answer, suggestion, title).items():
         with shell.stage(f"writing {name}"):
             write(folder / name)

@@ -119,8 +119,8 @@ def _arguments(
     from ...model.data.transform import Preprocessor
 
     if log or log1p or center or scale:
-        columns = [True if names == ("all",) else list(names) or False for names in (log, log1p)]
-        more["transform"] = Preprocessor(*columns, center, scale)
+        logs, log1ps = (True if names == ("all",) else list(names) or False for names in (log, log1p))
+        more["transform"] = Preprocessor(logs, log1ps, center, scale)
     if grid is not None:
         if covariance != "matern32":
             raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
