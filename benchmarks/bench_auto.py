@@ -22,6 +22,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import coaltree as ct
 from coaltree.posterior.trees import clades
+from coaltree.posterior.trees.clades import clade_table
 
 from .kept import Kept, commits_of, is_full
 from .timing import commit, table
@@ -79,9 +80,9 @@ def measure(name, length, seed):
     if length == "auto":
         stopping = post.info["stopping"]
         result |= {name: stopping.get(name, math.nan) for name in ("iterations", "reason", "ari")}
-    frequency = clades.frequencies(post.clade_table, post.weights)
+    frequency = clades.frequencies(clade_table(post), post.weights)
     seen = frequency >= RARE
-    shares = zip(post.clade_table.keys[seen], frequency[seen], strict=True)
+    shares = zip(clade_table(post).keys[seen], frequency[seen], strict=True)
     result["membership"] = np.asarray(post.membership(groups_of(X))).round(4).tolist()
     return result | {"clades": [[*map(int, key), round(float(share), 4)] for key, share in shares]}
 

@@ -100,7 +100,7 @@ class Draws:
             began = time.process_time()
             post = ct.sample_trees(X, phi, n_samples=sweeps, n_warmup=WARMUP, random_state=0, progress=False)
             seconds = time.process_time() - began
-        return cls(post.log_joint, post.times[:, -1], clades_of(post.trees), seconds)
+        return cls(post.log_joint, post.draws.times[:, -1], clades_of(post.trees), seconds)
 
     @classmethod
     def of_beast(cls, program, name, X, moves, steps):

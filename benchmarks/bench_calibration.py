@@ -179,7 +179,7 @@ def pairs(said, true):
 
 def of_clades(post, nodes):
     """Support of all groups but single rows and the whole, and whether they agree with the truth."""
-    masks = np.concatenate([masks_of(children)[post.n : -1] for children in post.children])
+    masks = np.concatenate([masks_of(children)[post.n : -1] for children in post.draws.children])
     groups, where = np.unique(np.packbits(masks, axis=1), axis=0, return_inverse=True)
     support = np.bincount(where.ravel(), weights=np.repeat(post.weights, post.n - 2))
     some = support >= BINS[0]

@@ -48,8 +48,8 @@ def measure(family, noise):
     from_truth = fit(X, family, noise, start=tree)
     figures = {name: value for name, value in post.info["convergence"].items() if isinstance(value, dict)}
     worst = max(figures, key=lambda name: figures[name]["r_hat"])
-    joint = apart(post.log_joint, from_truth.log_joint, post.chain)
-    root = apart(post.times[:, -1], from_truth.times[:, -1], post.chain)
+    joint = apart(post.log_joint, from_truth.log_joint, post.draws.chain)
+    root = apart(post.draws.times[:, -1], from_truth.times[:, -1], post.draws.chain)
     return round(figures[worst]["r_hat"], 3), worst, round(joint, 2), round(root, 2), round(seconds)
 
 

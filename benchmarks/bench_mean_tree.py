@@ -15,6 +15,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 
 from .timing import table
 
@@ -27,8 +28,8 @@ def distances(tree, truth):
     """Robinson–Foulds and transfer distance, each as a share of its greatest value, and the error of log times."""
     n = truth.n
     inner = slice(0, n - 2)  # the root is a clade of every tree
-    there = ct.Posterior(tree.children[None], tree.times[None]).clade_support(truth, "transfer")[inner]
-    back = ct.Posterior(truth.children[None], truth.times[None]).clade_support(tree, "transfer")[inner]
+    there = posterior_of_trees(tree.children[None], tree.times[None]).clade_support(truth, "transfer")[inner]
+    back = posterior_of_trees(truth.children[None], truth.times[None]).clade_support(tree, "transfer")[inner]
     return [
         ct.tree_distance(tree, truth) / (2 * (n - 2)),
         1.0 - 0.5 * (there.mean() + back.mean()),

@@ -2,13 +2,12 @@
 
 Of each table and method: dendrogram purity of the tree, adjusted Rand index (ARI) of the clusters at the true number of
 classes, and seconds of one core. coaltree has one tree, that of `Posterior.mean_tree`, and sees the table as it is;
-its figures are means over five seeds. "Ward, same metric" is Ward's linkage of the rows whitened by the posterior mean
-of coaltree's covariance. Every other method sees raw and standardised columns, and of each figure the better one counts
-(means over the seeds of methods with a random start). HDBSCAN finds its own number of clusters, and
+its figures are means over five seeds. Every other method sees raw and standardised columns, and of each figure the
+better one counts (means over the seeds of methods with a random start). HDBSCAN finds its own number of clusters, and
 its noise points count as clusters of one; its tree is the single linkage of mutual reachability distances (package
 `hdbscan`). Genie's tree is made by `genieclust`. Methods without a tree have a dash for purity.
 
-Then the means of purity and ARI, and for each seed the number of clusters that coaltree suggests, least stability,
+Then the means of purity and ARI, and for each seed the number of clusters that coaltree suggests, its range and
 range, how many of these clusters are stable, and their ARI.
 
 The six tables of earlier versions of this page come first, with means of their own: iris, wine, breast cancer and 500
@@ -152,10 +151,7 @@ def ours(X, classes, seed):
     words = list(post.stability(labels).words)
     tree = post.mean_tree()
     seconds = time.process_time() - began
-    ward, of_ward = by_linkage("ward")(whitened(post), len(np.unique(classes)), seed)
     return {
-        "ward_ari": float(adjusted_rand_score(classes, ward)),
-        "ward_purity": ct.metrics.dendrogram_purity(of_ward, classes),
         "purity": ct.metrics.dendrogram_purity(tree, classes),
         "ari": float(adjusted_rand_score(classes, model.labels_)),
         "seconds": seconds,
@@ -164,13 +160,6 @@ def ours(X, classes, seed):
         "words": words,
         "commit": commit().strip(" ,"),
     }
-
-
-def whitened(post):
-    """Rows as the posterior mean of the covariance sees them."""
-    theta = {name: post.theta[name].mean(axis=0) for name in post.covariance.theta if name in post.theta}
-    rows = post.model_values(0)
-    return post.covariance.with_theta(theta).whitener(rows.shape[1]).whiten(rows)
 
 
 def stated(suggestion):
@@ -203,8 +192,7 @@ def peer(name, X, classes, seeds):
 def figures_of(X, classes, runs, peers, seeds):
     """Method → figures, of one table."""
     own = Figures(*(float(np.mean([one[what] for one in runs])) for what in Figures._fields))
-    ward = Figures(*(float(np.mean([one[what] for one in runs])) for what in ("ward_purity", "ward_ari")), np.nan)
-    return {"coaltree": own, "Ward, same metric": ward} | {name: peer(name, X, classes, seeds) for name in peers}
+    return {"coaltree": own} | {name: peer(name, X, classes, seeds) for name in peers}
 
 
 def report(figures):

@@ -11,6 +11,9 @@ from scipy.cluster.hierarchy import linkage
 import coaltree as ct
 from benchmarks.timing import best_of, duration, side_by_side, table
 from coaltree.model.process.whitened import Problem
+from coaltree.posterior.diagnostics.convergence import topology_ess_of
+from coaltree.posterior.of_trees import posterior_of_trees
+from coaltree.posterior.trees.clades import clade_table
 from coaltree.samplers.regraft.nearest import neighbor_graphs
 
 
@@ -92,16 +95,16 @@ def effective_draws():
             draws = sampler.run(problem, np.random.default_rng(0), n_samples=n_sweeps, n_warmup=20)
             seconds = time.perf_counter() - started
             chain = np.zeros(n_sweeps, int)
-            post = ct.Posterior(draws.children, draws.times, log_joint=draws.log_joint, chain=chain)
+            post = posterior_of_trees(draws.children, draws.times, log_joint=draws.log_joint, chain=chain)
             rows.append(
                 (
                     f"n = {n}, d = {d}, {rule}",
                     duration(seconds / n_sweeps),
                     post.ess / n_sweeps,
-                    post.topology_ess / n_sweeps,
+                    topology_ess_of(post) / n_sweeps,
                     clade_ess(post) / n_sweeps,
                     duration(seconds / post.ess),
-                    duration(seconds / post.topology_ess),
+                    duration(seconds / topology_ess_of(post)),
                 )
             )
     header = (
@@ -120,11 +123,13 @@ def clade_ess(post, share=0.1):
     """The ESS that a tenth of the uncertain clades (support 0.1 to 0.9) fall below."""
     from coaltree.posterior.diagnostics.ess import series_ess
 
-    ids, counts = np.unique(post.clade_table.ids, return_counts=True)
+    ids, counts = np.unique(clade_table(post).ids, return_counts=True)
     uncertain = ids[(counts > 0.1 * len(post)) & (counts < 0.9 * len(post))]
     chosen = np.random.default_rng(0).permutation(uncertain)[:100]
     chain = np.zeros(len(post), int)
-    return float(np.quantile([series_ess((post.clade_table.ids == c).any(axis=1) * 1.0, chain) for c in chosen], share))
+    return float(
+        np.quantile([series_ess((clade_table(post).ids == c).any(axis=1) * 1.0, chain) for c in chosen], share)
+    )
 
 
 def word(reached):

@@ -31,6 +31,7 @@ from sklearn.metrics import adjusted_rand_score
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
+from coaltree.posterior.of_trees import posterior_of_trees
 
 from .bench_calibration import of_clades, reliability
 from .kept import Kept, commits_of, is_full
@@ -175,14 +176,16 @@ def of_fewer(X, seed, n_resamples=24):
         if len(np.unique(columns)) > 1:
             length = {"n_chains": 1, "n_warmup": 10, "n_samples": 6}
             post, _ = fitted(X[:, columns], "spherical", "plain", len(posts), **length)
-            posts.append(ct.Posterior(post.children, post.times, labels=post.labels, chain=post.chain))
+            posts.append(
+                posterior_of_trees(post.draws.children, post.draws.times, labels=post.labels, chain=post.draws.chain)
+            )
     return ct.concat(posts)
 
 
 def of_halves(halves, classes, seed):
     """Pairs of support in one half and share in the other, by method; what it took, and agreement with the classes."""
     posts = {method: [fitted(X, "spherical", method, seed) for X in halves] for method in METHODS}
-    shares = {method: [shares_of(post.children, post.n) for post, _ in both] for method, both in posts.items()}
+    shares = {method: [shares_of(post.draws.children, post.n) for post, _ in both] for method, both in posts.items()}
     result = {}
     for method in METHODS:
         result[method] = pairs_of(shares[method], shares[method])

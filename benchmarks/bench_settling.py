@@ -23,6 +23,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 import coaltree as ct
 from coaltree.numerics.ess import mixing
 from coaltree.posterior.diagnostics import convergence
+from coaltree.posterior.diagnostics.agreement import chains_agree
 from coaltree.posterior.diagnostics.ess import topology_ess
 from coaltree.posterior.diagnostics.watched import in_words
 from coaltree.posterior.trees.clades import enumerate_clades
@@ -120,7 +121,7 @@ def figures(X, sampler):
     series = np.vstack([level, post.log_joint, covariance]).reshape(-1, 2, ITERATIONS)
     ess = mixing(series[:, :, SETTLED:])[1]
     later = np.arange(2 * ITERATIONS).reshape(2, ITERATIONS)[:, SETTLED:].ravel()
-    topology = topology_ess(enumerate_clades(post.children[later]).ids, post.chain[later])
+    topology = topology_ess(enumerate_clades(post.draws.children[later]).ids, post.draws.chain[later])
     return (
         *(f"{series[0, :, first:last].mean():.2f}" for first, last in SPANS if first < ITERATIONS),
         f"{post.info['mean_missed']:.2f}",
@@ -152,7 +153,7 @@ def by_default(name):
         began = time.process_time()
         post = ct.fit(X, random_state=0, progress=False, n_jobs=1)
         seconds = time.process_time() - began
-        agreement = post.agreement()
+        agreement = chains_agree(post)
     figures = {name: found for name, found in convergence.figures(post).items() if isinstance(found, dict)}
     return {
         "commit": commit().strip(" ,"),

@@ -12,7 +12,10 @@ import numpy as np
 
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
+from coaltree.posterior.diagnostics.convergence import split_frequency_sd_of, topology_ess_of
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.trees import clades
+from coaltree.posterior.trees.clades import clade_table
 
 
 def perturbed_trees(n_trees, n, rng, n_moves=20):
@@ -42,15 +45,15 @@ def timed(name, work):
 
 def ask_everything(post):
     """Everything once; the first call pays for reading compiled kernels."""
-    timed("clade table", lambda: post.clade_table)
+    timed("clade table", lambda: clade_table(post))
     tree = timed("mcc_tree", post.mcc_tree)
     summary = timed("mean_tree", post.mean_tree)
     timed("clade_support", lambda: post.clade_support(tree))
     timed("clade_support(transfer)", lambda: post.clade_support(summary, "transfer"))
     timed("node_times", lambda: post.node_times(tree))
     timed("consensus", post.consensus)
-    timed("topology_ess", lambda: post.topology_ess)
-    timed("split_frequency_sd", post.split_frequency_sd)
+    timed("topology_ess", lambda: topology_ess_of(post))
+    timed("split_frequency_sd", lambda: split_frequency_sd_of(post))
     timed("suggest_n_clusters", post.suggest_n_clusters)
     timed("coclustering(10)", lambda: post.coclustering(10))
     labels = timed("cut(10)", lambda: post.cut(n_clusters=10))
@@ -68,12 +71,12 @@ def beside_dendropy(rng, n_trees=100, n=200):
     """Clade frequencies of the same trees, ours from arrays and DendroPy's from trees already read."""
     import dendropy
 
-    post = ct.Posterior(*perturbed_trees(n_trees, n, rng))
+    post = posterior_of_trees(*perturbed_trees(n_trees, n, rng))
     with tempfile.TemporaryDirectory() as folder:
         post.to_nexus(f"{folder}/post.nex")
         trees = dendropy.TreeList.get(path=f"{folder}/post.nex", schema="nexus", store_tree_weights=True)
     print(f"\nclade frequencies of {n_trees} trees of {n} leaves")
-    timed("coaltree", lambda: clades.frequencies(post.clade_table, post.weights))
+    timed("coaltree", lambda: clades.frequencies(clade_table(post), post.weights))
     timed("DendroPy", lambda: trees.split_distribution(use_tree_weights=True))
 
 
@@ -90,23 +93,25 @@ BRIEFLY = {"SIZE": (2_000, 300)}
 def run(n_trees=None, n=None):
     n_trees, n = (n_trees, n) if n_trees and n else SIZE
     rng = np.random.default_rng(0)
-    small = ct.Posterior(*perturbed_trees(20, 12, rng), chain=np.arange(20) % 2)
+    small = posterior_of_trees(*perturbed_trees(20, 12, rng), chain=np.arange(20) % 2)
     print("warm-up on 20 trees of 12 leaves (compiles or reads kernels)")
     ask_everything(small)
     print(f"\n{n_trees} trees of {n} leaves")
     children, times = perturbed_trees(n_trees, n, rng)
-    post = timed("Posterior(...)", lambda: ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees))
+    post = timed(
+        "posterior_of_trees(...)", lambda: posterior_of_trees(children, times, chain=np.arange(n_trees) * 2 // n_trees)
+    )
     ask_everything(post)
-    print(f"distinct clades: {len(post.clade_table.keys)}")
+    print(f"distinct clades: {len(clade_table(post).keys)}")
     beside_dendropy(rng)
 
 
 def worst_case(n_trees=10_000, n=1_000):
     """The same on independent trees."""
     children, times = independent_trees(n_trees, n, np.random.default_rng(0))
-    post = ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees)
+    post = posterior_of_trees(children, times, chain=np.arange(n_trees) * 2 // n_trees)
     ask_everything(post)
-    print(f"distinct clades: {len(post.clade_table.keys)}")
+    print(f"distinct clades: {len(clade_table(post).keys)}")
 
 
 if __name__ == "__main__":

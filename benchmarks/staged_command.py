@@ -28,7 +28,7 @@ STAGES = {
     "posterior.npz": [("coaltree.posterior.posterior", "Posterior.save")],
     "trees": [
         ("coaltree.posterior.posterior", "Posterior.to_nexus"),
-        ("coaltree.posterior.posterior", "Posterior.annotated_tree"),
+        ("coaltree.posterior.posterior", "Posterior.to_newick"),
         ("coaltree.posterior.posterior", "Posterior.mean_tree"),
     ],
     "figure": [("coaltree.plotting", "dendrogram"), ("coaltree.cli.outputs", "save_figure")],

@@ -48,15 +48,15 @@ def at_most_iterations(number):
 
 def assert_same(a, b):
     """Every draw of two posteriors is the same, bit for bit."""
-    np.testing.assert_array_equal(a.children, b.children)
-    np.testing.assert_array_equal(a.times, b.times)
+    np.testing.assert_array_equal(a.draws.children, b.draws.children)
+    np.testing.assert_array_equal(a.draws.times, b.draws.times)
     np.testing.assert_array_equal(a.log_joint, b.log_joint)
-    np.testing.assert_array_equal(a.chain, b.chain)
+    np.testing.assert_array_equal(a.draws.chain, b.draws.chain)
     assert a.theta.keys() == b.theta.keys()
     for name in a.theta:
         np.testing.assert_array_equal(a.theta[name], b.theta[name])
-    if a.imputed is not None or b.imputed is not None:
-        np.testing.assert_array_equal(a.imputed, b.imputed)
+    if a.draws.imputed is not None or b.draws.imputed is not None:
+        np.testing.assert_array_equal(a.draws.imputed, b.draws.imputed)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import numpy as np
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.reference import summaries
 
 
@@ -27,13 +28,13 @@ def random_posterior(seed, n=7, n_trees=12, weighted=True, **extra):
     log_weights = rng.normal(size=n_trees) * 1.5 if weighted else None
     if weighted:
         log_weights[rng.integers(n_trees)] = -np.inf
-    return ct.Posterior(children, times, log_weights=log_weights, log_joint=rng.normal(size=n_trees), **extra)
+    return posterior_of_trees(children, times, log_weights=log_weights, log_joint=rng.normal(size=n_trees), **extra)
 
 
 def lone_leaf_posterior(n_trees=3, **extra):
     """Trees of (0 1 2 3), (4 … 8) and leaf 9, which joins at the root: cut in two, in none of the clades."""
     children = [[0, 1], [2, 3], [10, 11], [4, 5], [6, 7], [13, 14], [15, 8], [12, 16], [17, 9]]
-    return ct.Posterior(np.tile(children, (n_trees, 1, 1)), np.tile(np.arange(1.0, 10.0), (n_trees, 1)), **extra)
+    return posterior_of_trees(np.tile(children, (n_trees, 1, 1)), np.tile(np.arange(1.0, 10.0), (n_trees, 1)), **extra)
 
 
 def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
@@ -81,13 +82,15 @@ def times_of(tree):
 
 def stacked(drawn, **settings):
     """The posterior of a list of trees."""
-    return ct.Posterior(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]), **settings)
+    return posterior_of_trees(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]), **settings)
 
 
 def renumbered(post, number, names):
     """The same trees with leaf i as leaf number[i]; `names` are those of the new leaves."""
     number = np.append(number, np.arange(post.n, 2 * post.n - 1))
-    return ct.Posterior(number[post.children], post.times, log_weights=post.log_weights, labels=names)
+    return posterior_of_trees(
+        number[post.draws.children], post.draws.times, log_weights=post.draws.log_weights, labels=names
+    )
 
 
 def ward_posterior(X):
@@ -95,4 +98,4 @@ def ward_posterior(X):
     from scipy.cluster.hierarchy import linkage
 
     tree = ct.Tree.from_linkage(linkage(X, "ward"))
-    return ct.Posterior(tree.children[None], tree.times[None] ** 2, X=X, covariance=ct.Spherical(amplitude=1.0))
+    return posterior_of_trees(tree.children[None], tree.times[None] ** 2, X=X, covariance=ct.Spherical(amplitude=1.0))

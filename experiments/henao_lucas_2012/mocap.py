@@ -10,6 +10,7 @@ noise and amplitude learnt. 50 particles and 50 iterations, the first 10 dropped
 import numpy as np
 
 import coaltree as ct
+from coaltree.posterior.diagnostics.convergence import topology_ess_of
 
 from .common import (
     Page,
@@ -118,7 +119,7 @@ def one_run(X, parts, axes, sampler, seed):
     record |= {name: float(draws.mean()) for name, draws in post.theta.items()}
     record["log_joint"] = float(post.log_joint.mean())
     if sampler == "Regraft":
-        record |= {"ess": post.ess, "topology_ess": post.topology_ess}
+        record |= {"ess": post.ess, "topology_ess": topology_ess_of(post)}
     elif sampler != "MGreedy":
         theta = {name: float(draws[-1]) for name, draws in post.theta.items()}
         last = ct.sample_trees(X, kernel().with_theta(theta), SAMPLERS[sampler], random_state=seed, progress=False)

@@ -11,6 +11,7 @@ chains of each; ESS and R-hat are of the log joint.
 import numpy as np
 
 import coaltree as ct
+from coaltree.posterior.diagnostics.convergence import topology_ess_of
 
 from .common import (
     Page,
@@ -44,7 +45,7 @@ def one_fit(name, X, covariance, hidden, phase, iterations, warmup):
     seen[hidden] = np.nan
     options = {"n_samples": iterations, "n_warmup": warmup, "n_chains": CHAINS, "random_state": 0, "progress": False}
     post, seconds = timed(lambda: ct.fit(seen, covariance, SAMPLER, **options))
-    drawn = post.imputed[:, hidden[np.isnan(seen)]]
+    drawn = post.draws.imputed[:, hidden[np.isnan(seen)]]
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     record = {"method": name, "cpu_seconds": seconds} | agreement(post, phase) | _errors(drawn.mean(axis=0), X[hidden])
     record["coverage"] = float(np.mean((low <= X[hidden]) & (X[hidden] <= high)))
@@ -52,7 +53,7 @@ def one_fit(name, X, covariance, hidden, phase, iterations, warmup):
     theta = {key: float(draws.mean()) for key, draws in post.theta.items()}
     mixing = {
         "ess": post.ess,
-        "topology_ess": post.topology_ess,
+        "topology_ess": topology_ess_of(post),
         "r_hat": post.info["convergence"]["log_joint"]["r_hat"],
     }
     record |= agreement(tree, phase, "_mcc") | theta | mixing | {"log_joint": float(post.log_joint.mean())}

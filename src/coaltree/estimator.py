@@ -17,7 +17,8 @@ from .model.data.table import Table, as_frame
 from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
-from .posterior.io.pandas_output import in_given_places, remember_index
+from .posterior.io.pandas_output import in_given_places, with_index
+from .posterior.validation import require_one_likelihood
 from .samplers.base import SamplerLike
 from .tree import Tree
 from .tree.rooted import default_labels
@@ -99,8 +100,9 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         settings["transform"] = settings.pop("preprocess")  # scikit-learn takes what has `transform` for a transformer
         if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's older generator
             settings["random_state"] = int(self.random_state.randint(np.iinfo(np.int32).max))
-        self.posterior_ = fit(_with_names(values, X), errors=errors, progress=False, **settings)
-        remember_index(self.posterior_, X)
+        post = fit(_with_names(values, X), errors=errors, progress=False, **settings)
+        model = with_index(post.model, X)
+        self.posterior_ = Posterior(model, post.draws, {**post.info, **model.info})
         self.tree_ = self.posterior_.mean_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
@@ -127,7 +129,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the mean log density of new rows, by which covariances can be compared; y is ignored."""
         check_is_fitted(self)
-        self.posterior_.require_one_likelihood("score")
+        require_one_likelihood(self.posterior_, "score")
         return float(np.mean(self.posterior_.place(self._new_rows(X)).log_density))
 
     def _new_rows(self, X: ArrayLike) -> np.ndarray:

@@ -173,7 +173,7 @@ def _draws(estimate: Tree | Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarr
     if not isinstance(estimate, Posterior):
         raise InputError(f"expected a Tree or a Posterior, not {type(estimate).__name__}.")
     counts = estimate.weights > 0
-    return estimate.children[counts], estimate.times[counts], estimate.weights[counts]
+    return estimate.draws.children[counts], estimate.draws.times[counts], estimate.weights[counts]
 
 
 def _errors(draws: np.ndarray, weights: np.ndarray, truth: np.ndarray, of: str) -> Errors:

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.cluster.hierarchy import average
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 
 WORDS = ("río", "åpen", "Über", "naïve", "水", "лес", "δέντρο", "שלום", "plain", "fern")
 
@@ -36,7 +37,7 @@ def chain_posterior(n=60, d=8, n_trees=80, n_chains=2, seed=0, labels=None, colu
     children, times = noisy_trees(X, n_trees, noise, seed)
     rng = np.random.default_rng(seed + 1)
     info = {"seed": 7, "sampler": "Regraft()", "n_warmup": 10, "seconds": 1.5}
-    return ct.Posterior(
+    return posterior_of_trees(
         children,
         times,
         log_joint=rng.normal(-100, 3, n_trees),

@@ -11,6 +11,7 @@ import coaltree as ct
 from coaltree.plotting import geometry
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.clusters.explanation import explain
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import figures, write_report
 from coaltree.report.summary_cards import cluster_cards, opening_number
 from coaltree.report.text import percent
@@ -115,12 +116,14 @@ def test_requests_and_errors_of_a_page_are_seen(windows, folder):
 
 def equal_rows():
     children = [[0, 1], [4, 2], [5, 3]]
-    return ct.Posterior(np.tile(children, (5, 1, 1)), np.zeros((5, 3)), X=np.ones((4, 2)), chain=np.zeros(5, int))
+    return posterior_of_trees(np.tile(children, (5, 1, 1)), np.zeros((5, 3)), X=np.ones((4, 2)), chain=np.zeros(5, int))
 
 
 def particles():
     post = chain_posterior(20, 3, 30)
-    return ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
+    return posterior_of_trees(
+        post.draws.children, post.draws.times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5
+    )
 
 
 def full_covariance():
@@ -136,7 +139,7 @@ def full_covariance():
         (lambda: chain_posterior(12, 3, 20), 1, ""),
         (lambda: chain_posterior(12, 3, 20), 12, ""),
         (equal_rows, None, ""),
-        (particles, None, "log evidence -12.5"),
+        (particles, None, "Log evidence -12.5"),
         (full_covariance, None, "Strongest:"),
     ],
     ids=["2 leaves", "3 leaves", "one cluster", "one leaf each", "equal rows", "particles", "full covariance"],
@@ -145,8 +148,8 @@ def test_pages_of_all_kinds_open_and_are_walked(opened, folder, request, make, k
     post = make()
     page = opened(write_report(post, folder / f"{request.node.callspec.id}.html", n_clusters=k))
     assert sum(group_sizes(page)) == post.n
-    assert said in " ".join(page.text("body").split())
-    assert page.evaluate("document.getElementById('heat').hidden") == (post.X is None)
+    assert said in " ".join(page.text("main").split())
+    assert page.evaluate("document.getElementById('heat').hidden") == (post.model.X is None)
     page.evaluate("document.getElementById('plot').focus()")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "Enter", "+", "ArrowLeft", "Escape"):
         page.key(key)
@@ -323,7 +326,9 @@ def test_options_change_the_picture(page):
 
 def test_columns_can_be_scaled_and_shown_as_they_are(folder, opened):
     post = chain_posterior(30, 4, 10)
-    scaled = ct.Posterior(post.children, post.times, X=post.X * [1, 1, 1, 500.0], chain=post.chain)
+    scaled = posterior_of_trees(
+        post.draws.children, post.draws.times, X=post.model.X * [1, 1, 1, 500.0], chain=post.draws.chain
+    )
     page = opened(write_report(scaled, folder / "scaled.html", n_clusters=4))
     legend = "document.getElementById('legend').textContent.includes(' sd')"
     for is_scaled in (True, False, True):
@@ -414,8 +419,8 @@ def test_heat_map_shows_the_data(page, posterior):
         shown = page.text("#heat-tip")
         assert f"measure {column}: " in shown
         value = float(re.search(r": ([-\d.e]+)", shown)[1])
-        low, high = np.percentile(np.abs(posterior.X), [0, 99])
-        assert value == pytest.approx(np.clip(posterior.X[leaf, column], -high, high), abs=0.02 * high + low)
+        low, high = np.percentile(np.abs(posterior.model.X), [0, 99])
+        assert value == pytest.approx(np.clip(posterior.model.X[leaf, column], -high, high), abs=0.02 * high + low)
     painted = page.evaluate(
         "(c => new Set(c.getContext('2d').getImageData(0, c.height / 2, c.width, 1).data).size)"
         "(document.getElementById('heat-canvas'))"

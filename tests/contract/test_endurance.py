@@ -193,7 +193,7 @@ def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch
             killer.join()
     assert killed_at == ["begin", "advance", "advance"]
     np.testing.assert_array_equal(post.log_joint, alone.log_joint)
-    np.testing.assert_array_equal(post.children, alone.children)
+    np.testing.assert_array_equal(post.draws.children, alone.draws.children)
 
 
 def kill_workers(cluster, client, finished, killed_at):

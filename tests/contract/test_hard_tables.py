@@ -85,7 +85,7 @@ ONE_CHAIN = {"n_samples": 15, "n_warmup": 15, "n_chains": 1}
 
 def is_sensible(post):
     """The root within some times of where the coalescent puts it, half of the merges not far below."""
-    root, middle = np.median(post.times[:, -1]), np.median(post.times[:, post.n // 2])
+    root, middle = np.median(post.draws.times[:, -1]), np.median(post.draws.times[:, post.n // 2])
     return 0.02 < root < 7.0 and middle > 1e-3 * root
 
 
@@ -128,8 +128,8 @@ def test_constant_columns_change_nothing(covariance):
     short = {"n_samples": 3, "n_warmup": 3, "n_chains": 1}
     posts = [fitted(np.column_stack([X, np.full((40, c), 3.3)]), covariance, **short) for c in range(4)]
     for post in posts[1:]:
-        np.testing.assert_array_equal(post.times, posts[0].times)
-        np.testing.assert_array_equal(post.children, posts[0].children)
+        np.testing.assert_array_equal(post.draws.times, posts[0].draws.times)
+        np.testing.assert_array_equal(post.draws.children, posts[0].draws.children)
 
 
 @pytest.mark.parametrize("covariance", ["scaled", "diagonal", "full"])
@@ -141,16 +141,16 @@ def test_units_change_nothing_but_theta(covariance):
     plain = fitted(X, covariance, **short)
     binary = 2.0 ** np.array([-30, 30, 7, -1])
     scaled = fitted(X * binary, covariance, **short)
-    np.testing.assert_array_equal(scaled.times, plain.times)
-    np.testing.assert_array_equal(scaled.children, plain.children)
-    np.testing.assert_array_equal(scaled.imputed, plain.imputed * binary[[0, 3]])
+    np.testing.assert_array_equal(scaled.draws.times, plain.draws.times)
+    np.testing.assert_array_equal(scaled.draws.children, plain.draws.children)
+    np.testing.assert_array_equal(scaled.draws.imputed, plain.draws.imputed * binary[[0, 3]])
     units = {"noise_level": 1.0, "amplitude": 1.0, "variances": binary**2, "Phi": np.outer(binary, binary)}
     for name, draws in plain.theta.items():
         np.testing.assert_array_equal(scaled.theta[name], draws * units[name])
     for factors in ([1e-9, 1e9, 1.0, 1e5], [1e9, 1e9, 1e9, 1e9], [1e5, 1e-9, 3.0, 7e-4]):
         other = fitted(X * factors, covariance, **short)
-        np.testing.assert_array_equal(other.children, plain.children)
-        np.testing.assert_allclose(other.times, plain.times, rtol=1e-6)
+        np.testing.assert_array_equal(other.draws.children, plain.draws.children)
+        np.testing.assert_allclose(other.times, plain.draws.times, rtol=1e-6)
 
 
 def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
@@ -160,11 +160,11 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     frame = pd.DataFrame(np.column_stack([X[:, :2], np.full(40, 2.5), X[:, 2:], group]), columns=list("abcdef"))
     frame.iloc[3, 2] = frame.iloc[4, 0] = np.nan
     post = fitted(frame, "diagonal", n_samples=12, n_warmup=10)
-    assert post.columns == tuple("abcdef") and post.model_columns == tuple("abdef")
+    assert post.model.columns == tuple("abcdef") and post.model.used_columns == tuple("abdef")
     assert post.theta["variances"].shape == (24, 5)
     assert "column 'c' (constant)" in post.info["left_out"] and "column 'f'" in post.info["ties"]
-    np.testing.assert_array_equal(post.imputed[:, 0], 2.5)
-    assert np.isfinite(post.completed(3)).all()
+    np.testing.assert_array_equal(post.draws.imputed[:, 0], 2.5)
+    assert np.isfinite(post.model.completed(post.draws, 3)).all()
     assert adjusted_rand_score(group, post.cut(2)) == 1.0
     post.save(tmp_path / "p.npz")
     again = ct.load(tmp_path / "p.npz")
@@ -179,9 +179,9 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
         model.fit(frame)
     assert adjusted_rand_score(group[:5], model.predict(new.assign(f=group[:5]))) == 1.0
     both = ct.concat([post, again])
-    np.testing.assert_array_equal(both.used, post.used)
+    np.testing.assert_array_equal(both.model.used, post.model.used)
     continued = fitted(frame, "diagonal", n_samples=2, n_warmup=0, start=post)
-    np.testing.assert_array_equal(continued.fitted, post.fitted)
+    np.testing.assert_array_equal(continued.model.fitted, post.model.fitted)
     with pytest.raises(ct.InputError, match="is of another table"):
         ct.concat([post, fitted(frame.drop(columns="c"), "diagonal", n_samples=2, n_warmup=0)])
     with pytest.raises(ct.InputError, match="draws of variances for other columns"):
@@ -197,9 +197,9 @@ def test_covariance_auto_is_in_info():
         post, other = (fitted(table, "auto", random_state=seed, **short) for seed in (0, 1))
         assert post.info["covariance_choice"] == other.info["covariance_choice"]
         assert post.info["covariance_choice"].startswith(f"{family.__name__.lower()} (")
-        assert isinstance(post.covariance, family)
+        assert isinstance(post.model.covariance, family)
         named = fitted(table, family.__name__.lower(), random_state=0, **short)
-        np.testing.assert_array_equal(post.times, named.times)
+        np.testing.assert_array_equal(post.draws.times, named.draws.times)
     default = inspect.signature(ct.fit).parameters["covariance"].default
     assert default == ct.CoalescentClustering().covariance == "auto"
 
@@ -211,5 +211,5 @@ def test_checkpoint_over_spread_values_resumes_to_the_same_bits(tmp_path):
     path = tmp_path / "run.checkpoint"
     for _ in range(2):  # the second time from the finished file
         again = fitted(X, "diagonal", checkpoint=path, **short)
-        np.testing.assert_array_equal(again.times, whole.times)
-        np.testing.assert_array_equal(again.fitted, whole.fitted)
+        np.testing.assert_array_equal(again.draws.times, whole.draws.times)
+        np.testing.assert_array_equal(again.model.fitted, whole.model.fitted)

@@ -51,12 +51,13 @@ def ctrl_c_within_kernels(first):
 @pytest.mark.parametrize("verb", VERBS)
 def test_ctrl_c_returns_the_draws_so_far(verb, monkeypatch):
     monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)
+    monkeypatch.setattr("coaltree.samplers.regraft.regraft._UPDATES_PER_BLOCK", 1)
     whole = VERBS[verb](X, **SETTINGS, progress=False)
     with pytest.warns(ct.InterruptedWarning, match="interrupted: the posterior holds") as caught:
         part = VERBS[verb](X, **SETTINGS, progress=ctrl_c(0.5))
     n_done = caught[0].message.n_done
     assert 0 < n_done < N_SAMPLES
-    np.testing.assert_array_equal(part.times[:n_done], whole.times[:n_done])
+    np.testing.assert_array_equal(part.draws.times[:n_done], whole.draws.times[:n_done])
     with pytest.raises(KeyboardInterrupt):
         VERBS[verb](X, **SETTINGS, progress=ctrl_c(0.0))
 

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.model.process.coalescent import simulate_tree
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import report_html
 from tests.pages import content_of
 from tests.posteriors import random_posterior
@@ -113,8 +114,12 @@ def test_cut_does_not_depend_on_the_order_of_rows(post):
     moved = np.random.default_rng(0).permutation(post.n)
     number = np.append(moved, np.arange(post.n, 2 * post.n - 1))
     names = [post.labels[i] for i in np.argsort(moved)]
-    other = ct.Posterior(number[post.children], post.times, log_weights=post.log_weights, labels=names)
-    plain = ct.Posterior(post.children, post.times, log_weights=post.log_weights, labels=post.labels)
+    other = posterior_of_trees(
+        number[post.draws.children], post.draws.times, log_weights=post.draws.log_weights, labels=names
+    )
+    plain = posterior_of_trees(
+        post.draws.children, post.draws.times, log_weights=post.draws.log_weights, labels=post.labels
+    )
     times = [dict(zip(p.mean_tree().clades(), p.mean_tree().times.tolist(), strict=True)) for p in (plain, other)]
     assert times[0] == times[1]
     for k in NUMBERS:
@@ -211,7 +216,7 @@ def test_files_have_the_mean_tree_and_its_clusters(folder):
     linkage = np.array([list(row.values()) for row in table_of(folder / "linkage.csv")], dtype=float)
     np.testing.assert_array_equal(linkage, tree.to_linkage())
     clusters = table_of(folder / "clusters.csv")
-    assert [row["row" if post.groups is None else "leaf"] for row in clusters] == list(post.labels)
+    assert [row["row" if post.model.groups is None else "leaf"] for row in clusters] == list(post.labels)
     np.testing.assert_array_equal([int(row["cluster"]) - 1 for row in clusters], labels)
     newick = (folder / "tree.newick").read_text(encoding="utf-8")
     for read in (ct.Tree.from_linkage(linkage, post.labels), ct.Tree.from_newick(newick, post.labels)):
@@ -268,7 +273,7 @@ def test_cut_of_a_hundred_thousand_leaves(monkeypatch):
         pairs.append([2 * n - 3, n - 1])
         children.append(pairs)
         times.append(np.arange(1.0, n))
-    post = ct.Posterior(np.array(children), np.array(times))
+    post = posterior_of_trees(np.array(children), np.array(times))
     monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 8 * n * 1000)
     labels = post.cut(k)
     assert labels[:-1].tolist() == group.tolist()

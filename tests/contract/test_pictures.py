@@ -21,6 +21,7 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 
 from coaltree import Posterior, plotting
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import ward_posterior
 from tests.strategies import random_tree
 
@@ -36,7 +37,7 @@ def posterior() -> Posterior:
     trees = [ward_posterior(X + 0.5 * rng.standard_normal(X.shape)) for _ in range(8)]
     children = np.concatenate([one.children for one in trees])
     times = np.concatenate([one.times for one in trees])
-    return Posterior(children, times, labels=[f"leaf {i}" for i in range(30)], X=X)
+    return posterior_of_trees(children, times, labels=[f"leaf {i}" for i in range(30)], X=X)
 
 
 KIND = {"kind": ["one", "two", "three"] * 10, "size": np.linspace(0.0, 5.3, 30)}

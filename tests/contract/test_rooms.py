@@ -23,7 +23,7 @@ DOORS = {
     ("tree.tree", "model"),  # tree.log_prior(), tree.log_likelihood() and the type of its covariance
     ("tree.rooted", "plotting"),  # tree.plot(), post.consensus().plot()
 }
-WITHOUT_TESTS = {"__main__", "_runtime.typing", "posterior.of_draws"}  # one line each, and names of types
+WITHOUT_TESTS = {"__main__", "_runtime.typing", "posterior.of_trees"}  # one line each, and names of types
 
 
 @cache

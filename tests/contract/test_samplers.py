@@ -52,12 +52,12 @@ def test_sampler_gives_the_same_bits_for_any_number_of_threads(name, data, monke
     runs = [sample(name, data, seed=5, n_threads=threads) for threads in (1, 2, 3, 7)]
     other = sample(name, data, seed=6)
     for post in runs[1:]:
-        assert np.array_equal(post.children, runs[0].children)
-        assert np.array_equal(post.times, runs[0].times)
+        assert np.array_equal(post.draws.children, runs[0].draws.children)
+        assert np.array_equal(post.draws.times, runs[0].draws.times)
         assert np.array_equal(post.weights, runs[0].weights)
         assert post.log_evidence == runs[0].log_evidence
     if "greedy" not in name:
-        assert not np.array_equal(other.times, runs[0].times)
+        assert not np.array_equal(other.draws.times, runs[0].draws.times)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +66,7 @@ def test_sampler_takes_small_and_unusual_shapes(name, shape):
     X = np.random.default_rng(3).standard_normal(shape)
     post = sample(name, X)
     assert np.isfinite(post.log_joint).all()
-    assert np.isfinite(post.times).all()
+    assert np.isfinite(post.draws.times).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,7 +79,7 @@ def test_sampler_takes_tiny_and_huge_values(name, scale):
         return
     post = sample(name, X)
     assert np.isfinite(post.log_joint).all()
-    assert np.isfinite(post.times).all()
+    assert np.isfinite(post.draws.times).all()
 
 
 @pytest.mark.parametrize("name", DISTANCE_SAMPLERS)
@@ -121,7 +121,7 @@ def test_sampler_takes_identical_rows_with_noise(name, data):
         expected = tree.log_prior() + tree.log_likelihood(X, np.eye(6), noise=0.1)
         assert log_joint == pytest.approx(expected, rel=1e-8)
     if "greedy" not in name:
-        assert (post.times[:, 0] > 0).all()
+        assert (post.draws.times[:, 0] > 0).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

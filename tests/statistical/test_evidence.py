@@ -98,7 +98,7 @@ def frequency_and_error(weights, has):
 
 def tree_codes(post, code_of_tree):
     """Name each tree by `code_of_tree`, once for each different array of children."""
-    unique, inverse = np.unique(post.children.reshape(len(post), -1), axis=0, return_inverse=True)
+    unique, inverse = np.unique(post.draws.children.reshape(len(post), -1), axis=0, return_inverse=True)
     return [code_of_tree(row.reshape(-1, 2)) for row in unique], inverse.ravel()
 
 
@@ -112,8 +112,8 @@ def test_topology_probabilities_at_n_4(sampler, cases, share):
         has = np.isin(of_tree, [i for i, code in enumerate(codes) if code == merges])
         found, error = frequency_and_error(post.weights, has)
         assert abs(found - probability) < 4.5 * error + 1e-4
-    mean_times = post.weights @ post.times
-    error = np.sqrt(np.square(post.weights) @ np.square(post.times - mean_times))
+    mean_times = post.weights @ post.draws.times
+    error = np.sqrt(np.square(post.weights) @ np.square(post.draws.times - mean_times))
     assert np.all(np.abs(mean_times - exact.mean_times) < 4.5 * error)
 
 

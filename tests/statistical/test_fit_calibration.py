@@ -46,9 +46,9 @@ def imputation_coverage(n_data_sets, rng, n_samples, n=24, d=8):
         seen = np.where(hidden, np.nan, X)
         post = quiet_fit(seen, n_samples=n_samples, n_warmup=30, n_chains=1, random_state=rng)
         truth = X[hidden]
-        error = np.sqrt(np.mean((post.imputed.mean(axis=0) - truth) ** 2))
+        error = np.sqrt(np.mean((post.draws.imputed.mean(axis=0) - truth) ** 2))
         by_column = np.sqrt(np.mean((np.broadcast_to(np.nanmean(seen, axis=0), X.shape)[hidden] - truth) ** 2))
-        shares = [covered(post.imputed, truth, level).mean() for level in (0.9, 0.5)]
+        shares = [covered(post.draws.imputed, truth, level).mean() for level in (0.9, 0.5)]
         found.append([*shares, error, by_column])
     return np.array(found)
 

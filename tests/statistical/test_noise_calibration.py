@@ -44,9 +44,9 @@ def draw_case(noise, leaf, d, rng):
 
 
 def draws_of(post):
-    scales = np.ones((len(post), 2)) if post.tail_scale is None else post.tail_scale[:, [0, -1]]
+    scales = np.ones((len(post), 2)) if post.draws.tail_scale is None else post.draws.tail_scale[:, [0, -1]]
     return np.column_stack(
-        [post.theta["noise_level"], post.theta["amplitude"], post.times[:, -1], post.times[:, 0], scales]
+        [post.theta["noise_level"], post.theta["amplitude"], post.draws.times[:, -1], post.draws.times[:, 0], scales]
     )
 
 

@@ -38,7 +38,7 @@ def test_scaled_posterior_of_two_rows_equals_quadrature(n_samples, max_error):
         warnings.simplefilter("ignore")
         covariance = Scaled(VARIANCES, priors={"amplitude": PRIOR})
         post = fit(X, covariance, noise=0.0, **settings)
-    draws = np.log([post.theta["amplitude"], post.times[:, -1]])
+    draws = np.log([post.theta["amplitude"], post.draws.times[:, -1]])
     errors = draws.reshape(2, 40, n_samples // 40).mean(axis=2).std(axis=1, ddof=1) / math.sqrt(40)
     for values, error, (mean, sd) in zip(draws, errors, moments(VARIANCES), strict=True):
         assert error < max_error * sd

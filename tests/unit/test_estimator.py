@@ -83,7 +83,7 @@ def test_estimator_of_resampled_columns_predicts_and_does_not_score():
     model = ct.CoalescentClustering(
         len(np.unique(classes)), resample="columns", n_resamples=3, n_samples=4, random_state=0
     ).fit(X)
-    assert model.posterior_.is_resampled
+    assert model.posterior_.draws.is_resampled
     assert np.mean(model.predict(X) == model.labels_) > 0.9
     with pytest.raises(ct.InputError, match="score needs one likelihood"):
         model.score(X)
@@ -109,7 +109,7 @@ def test_estimator_keeps_names_of_rows_and_columns():
     model = ct.CoalescentClustering(3, **SHORT).fit(frame)
     assert model.tree_.labels == tuple(frame.index)
     assert list(model.feature_names_in_) == ["a", "b", "ü"]
-    assert model.posterior_.columns == ("a", "b", "ü")
+    assert model.posterior_.model.columns == ("a", "b", "ü")
     np.testing.assert_array_equal(model.predict(frame), model.labels_)
     with pytest.raises(ValueError, match=r"(?s)feature names.*unseen at fit time.*\n- c"):
         model.predict(frame.rename(columns={"ü": "c"}))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from experiments.henao_lucas_2012 import (
     common,
     digits,
@@ -164,6 +165,6 @@ def test_missing_data_say_where_to_get_them(options, monkeypatch):
 
 def test_average_of_log_times_gives_back_a_tree_that_all_draws_share():
     tree = ct.simulate(9, 2, random_state=1)[1]
-    post = ct.Posterior(np.stack([tree.children] * 3), np.stack([tree.times * c for c in (0.5, 1.0, 2.0)]))
+    post = posterior_of_trees(np.stack([tree.children] * 3), np.stack([tree.times * c for c in (0.5, 1.0, 2.0)]))
     found = common.log_average_tree(post)
     assert {frozenset(clade) for clade in found.clades()} == {frozenset(clade) for clade in tree.clades()}

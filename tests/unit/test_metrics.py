@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior
 from tests.reference import summaries
 from tests.reference import trees as slow
@@ -18,7 +19,7 @@ E = math.e
 def post_of_two(weights=(0.25, 0.75)):
     """Log times (0, 1) and (2, 5) of the trees (01)2 and (12)0."""
     children = [[[0, 1], [2, 3]], [[1, 2], [0, 3]]]
-    return ct.Posterior(children, np.exp([[0.0, 1.0], [2.0, 5.0]]), log_weights=np.log(weights))
+    return posterior_of_trees(children, np.exp([[0.0, 1.0], [2.0, 5.0]]), log_weights=np.log(weights))
 
 
 TRUTH = ct.Tree([[0, 1], [2, 3]], [E, E**2])  # log times 1, 2
@@ -83,10 +84,10 @@ def test_distance_errors_match_leaves_by_label():
 
 def test_parameter_errors():
     post = post_of_two((0.25, 0.75))
-    post = ct.Posterior(
-        post.children,
-        post.times,
-        log_weights=post.log_weights,
+    post = posterior_of_trees(
+        post.draws.children,
+        post.draws.times,
+        log_weights=post.draws.log_weights,
         theta={"length2": [1.0, 3.0], "variances": [[1.0, 2.0], [3.0, 6.0]]},
     )
     assert ct.metrics.parameter_errors(post, "length2", 2.0) == pytest.approx((0.25, 0.5, 0.5))
@@ -119,7 +120,7 @@ def test_subtree_score_by_hand():
     assert ct.metrics.subtree_score(tree, list("xxyyy")) == pytest.approx(2 / 3)  # (ab), (de)
     assert ct.metrics.subtree_score(tree, list("xyxyx")) == 0.0
     assert ct.metrics.subtree_score(tree, {"e": 1, "d": 1, "c": 2, "b": 2, "a": 2}) == 1.0
-    post = ct.Posterior(np.stack([tree.children] * 2), np.stack([tree.times] * 2))
+    post = posterior_of_trees(np.stack([tree.children] * 2), np.stack([tree.times] * 2))
     assert ct.metrics.subtree_score(post, list("xxyyy")) == pytest.approx(2 / 3)
     with pytest.raises(ct.InputError, match="every leaf has its own class"):
         ct.metrics.subtree_score(tree, list("abcde"))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
+from coaltree.model.process.noise import row_variances
 
 QUICK = {"n_samples": 20, "n_warmup": 8}
 
@@ -62,7 +63,7 @@ def test_dendrogram_has_a_leaf_for_every_group_and_joins_close_ones(fitted):
     adata, posterior = fitted
     assert set(posterior.labels) == set(adata.obs["kind"].cat.categories)
     assert frozenset({"T cell", "NK"}) in posterior.mean_tree().clades()
-    assert len(posterior.groups) == adata.n_obs
+    assert len(posterior.model.groups) == adata.n_obs
     found = adata.uns["dendrogram_kind"]
     categories = list(adata.obs["kind"].cat.categories)
     tree = ct.Tree.from_linkage(found["linkage"], categories)
@@ -76,8 +77,11 @@ def test_dendrogram_has_a_leaf_for_every_group_and_joins_close_ones(fitted):
 def test_dendrogram_is_less_certain_of_a_rare_kind(fitted):
     """Its leaf stands for 4 cells and not for 60: its noise after averaging is larger."""
     _, posterior = fitted
-    variances = posterior.row_variances(0)
-    of_leaf = {label: 1 / np.sum(1 / variances[posterior.groups == i]) for i, label in enumerate(posterior.labels)}
+    model = posterior.model
+    variances = row_variances(model.noise, model.noise_of(posterior.draws, 0))
+    of_leaf = {
+        label: 1 / np.sum(1 / variances[posterior.model.groups == i]) for i, label in enumerate(posterior.labels)
+    }
     assert of_leaf["rare"] > 5 * of_leaf["T cell"]
 
 
@@ -121,7 +125,7 @@ def test_dendrogram_of_several_columns_subsampled(adata):
     posterior = ct.scanpy.dendrogram(
         adata, ["kind", "batch"], n_pcs=3, max_cells=10, key_added="own", noise=0.5, **QUICK
     )
-    assert posterior.X.shape == (8 * 10 + 2 + 2, 3)
+    assert posterior.model.X.shape == (8 * 10 + 2 + 2, 3)
     assert adata.uns["own"]["groupby"] == ["kind", "batch"]
     assert "B cell_p" in adata.uns["own"]["categories_ordered"]
 
@@ -135,7 +139,7 @@ def test_dendrogram_of_many_cells_costs_no_more_per_iteration():
     made = new_adata(np.zeros((len(kinds), 1), np.float32), pd.DataFrame({"kind": pd.Categorical(kinds)}))
     made.obsm["X_pca"] = X.astype(np.float32)
     posterior = ct.scanpy.dendrogram(made, "kind", n_samples=20, n_warmup=5, n_chains=1)
-    assert len(posterior.groups) == len(kinds)
+    assert len(posterior.model.groups) == len(kinds)
     assert posterior.info["seconds"] < 20.0  # looking at all cells in each of 25 iterations takes longer
 
 

@@ -177,7 +177,7 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
     """Read a table of rows that were not fitted: the fitted columns, unless `options` name others."""
     from .tables.reading import read_file
 
-    fitted = post.columns if post.transform is None else post.transform.feature_names_in_
+    fitted = post.model.columns if post.model.transform is None else post.model.transform.feature_names_in_
     if fitted is not None and not (options.columns or options.drop or options.transpose):
         options = dataclasses.replace(options, columns=tuple(fitted))
     rows = read_file(path, options)

@@ -10,6 +10,7 @@ import pandas
 from .._runtime.atomic_write import replacing
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.io.nexus import annotated_tree
 from ..posterior.io.pandas_output import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
@@ -64,8 +65,8 @@ def _writers(
     k, tree = answer.n_clusters, post.mean_tree()
     return {
         POSTERIOR: post.save,
-        "tree.newick": lambda path: write_text(path, post.annotated_tree(tree, "newick")),
-        "tree.nex": lambda path: write_text(path, post.annotated_tree(tree, "nexus")),
+        "tree.newick": lambda path: write_text(path, post.to_newick(tree)),
+        "tree.nex": lambda path: write_text(path, annotated_tree(post, tree)),
         "trees.nex": lambda path: post.to_nexus(path, max_trees=trees_to_write(post.n)),
         "linkage.csv": lambda path: write_linkage(path, tree),
         "clusters.csv": lambda path: write_clusters(path, post, answer),

@@ -21,6 +21,7 @@ from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
+from ..posterior.validation import require_one_likelihood
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 MAX_PARETO_K = 0.7
@@ -96,14 +97,14 @@ def compare(
     for name, post in posteriors.items():
         if not isinstance(post, Posterior):
             raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")
-        post.require_one_likelihood(f"compare() of {name!r}")
+        require_one_likelihood(post, f"compare() of {name!r}")
     names = tuple(str(name) for name in posteriors)
     if X_heldout is not None:
         rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]
         return comparison_of(names, np.array(rows), HELD_OUT)
     _require_same_rows(names, list(posteriors.values()))
     left_out = [post.loo(n_draws=n_draws, n_jobs=n_jobs, progress=progress) for post in posteriors.values()]
-    return compared(names, left_out, _common_rows(next(iter(posteriors.values())).X, left_out))
+    return compared(names, left_out, _common_rows(next(iter(posteriors.values())).model.X, left_out))
 
 
 def compared(names: tuple[str, ...], left_out: list[LeaveOneOut], among: np.ndarray | None = None) -> Comparison:
@@ -174,22 +175,24 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
     """Densities can be compared if they are of the same rows, in the same columns."""
     first = posteriors[0]
     for name, other in zip(names[1:], posteriors[1:], strict=True):
-        if first.X is None or other.X is None:
+        if first.model.X is None or other.model.X is None:
             continue  # leave-one-out says what is lacking
-        if first.row_labels != other.row_labels or not np.array_equal(first.X, other.X, equal_nan=True):
+        if first.model.row_labels != other.model.row_labels or not np.array_equal(
+            first.model.X, other.model.X, equal_nan=True
+        ):
             raise InputError(
                 f"posteriors {names[0]!r} and {name!r} are of different rows or values, so that their densities cannot "
                 "be compared; fit both to the same table, or give X_heldout."
             )
-        if first.model_columns != other.model_columns:
-            apart = [repr(c) for c in sorted({*first.model_columns} ^ {*other.model_columns})]
+        if first.model.used_columns != other.model.used_columns:
+            apart = [repr(c) for c in sorted({*first.model.used_columns} ^ {*other.model.used_columns})]
             raise InputError(
                 f"only one of posteriors {names[0]!r} and {name!r} has {shortlist(apart)} in its model, so "
                 "that their densities cannot be compared; drop such columns from the table before fitting."
             )
-    as_recorded = [repr(name) for name, post in zip(names, posteriors, strict=True) if post.fitted is None]
+    as_recorded = [repr(name) for name, post in zip(names, posteriors, strict=True) if post.model.fitted is None]
     if 0 < len(as_recorded) < len(names):
-        spread = next(name for name, post in zip(names, posteriors, strict=True) if post.fitted is not None)
+        spread = next(name for name, post in zip(names, posteriors, strict=True) if post.model.fitted is not None)
         raise InputError(
             f"values that occur several times in a column are spread in {spread!r} and not in "
             f"{shortlist(as_recorded)}, so that their densities cannot be compared; give X_heldout, or compare "

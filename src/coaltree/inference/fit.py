@@ -32,8 +32,7 @@ from ..posterior import Posterior
 from ..posterior.diagnostics import convergence, resamples
 from ..posterior.diagnostics.agreement import from_info
 from ..posterior.diagnostics.convergence_summary import chain_figures, resampled_figures, warn_if_poor
-from ..posterior.io.pandas_output import remember_index
-from ..posterior.of_draws import posterior_of_draws
+from ..posterior.io.pandas_output import with_index
 from ..samplers.base import Sampler, SamplerLike
 from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree
@@ -130,12 +129,12 @@ def fit(
     noise, given = as_noise(noise), {"errors": errors, "groups": groups, "transform": transform}
     _announce_cost_of_full(covariance, X, settings)
     model = Model.of(X, covariance, noise, allow_full=settings.resample is None, **given)
+    model = with_index(model, X, groups)
     _check_sampler(settings.sampler, model)
     run = begin_run(model, settings, start, random_state, checkpoint)
     run.to_posterior = make = maker_of_posteriors(model, run.settings)
     complete(run, n_jobs, progress)
     post = posterior_of(model, run, make)
-    remember_index(post, X, groups)
     post.info["seconds"] = time.perf_counter() - began
     _judge(post)
     return post
@@ -189,7 +188,9 @@ def begin_run(
     settings = with_limits(settings, of_chains.n, d, n_bytes, is_given_start=start is not None)
     saved = None
     if checkpoint is not None:
-        fingerprint = joblib.hash((*model, starts, settings._replace(max_seconds=None)))  # of the run that may resume
+        fingerprint = joblib.hash(
+            (*model._replace(index=None), starts, settings._replace(max_seconds=None))
+        )  # of the run that may resume
         saved = Checkpoint(checkpoint, fingerprint, seed_is_given=random_state is not None)
     run = Run(of_chains, settings, seed_of(random_state), starts, saved)
     run.require_memory(n)
@@ -221,7 +222,7 @@ def maker_of_posteriors(model: Model, settings: RunSettings) -> auto_stop.ToPost
                 draws = state.all_draws
             else:
                 draws = pooled(model, settings, state.seed, state.draws)
-            last[number] = to_posterior(model, draws._replace(chain=state.chain_of_draws))
+            last[number] = to_posterior(model, draws._replace(series=state.chain_of_draws))
         return last[number]
 
     return make
@@ -232,10 +233,10 @@ def to_posterior(model: Model, draws: Draws) -> Posterior:
     reported = {name: np.nanmean(value) for name, value in draws.info.items() if not np.isnan(value).all()}
     info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}
     if draws.column_weights is not None:  # each chain has its own likelihood
-        assert draws.log_joint is not None and draws.chain is not None
+        assert draws.log_joint is not None and draws.series is not None
         info["resample"] = {"of": "columns", "drift": drift(draws.log_joint, draws.chain)}
         draws = draws._replace(log_joint=None)
-    return posterior_of_draws(model, model.expand(draws), info)
+    return Posterior(model, model.expand(draws), info)
 
 
 def posterior_of(model: Model, run: Run, make: auto_stop.ToPosterior) -> Posterior:
@@ -259,12 +260,12 @@ def _judge(post: Posterior) -> None:
     """Diagnostics, and a warning where they are bad; where they cannot be had, no draws are lost for it."""
     try:
         with single_threaded_blas():
-            post.info["convergence"] = resamples.figures(post) if post.is_resampled else convergence.figures(post)
+            post.info["convergence"] = resamples.figures(post) if post.draws.is_resampled else convergence.figures(post)
     except Exception as error:
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
-        if post.is_resampled:
+        if post.draws.is_resampled:
             warn_if_poor(resampled_figures(post.info["convergence"]), ("n_resamples", "n_warmup"), stacklevel=3)
             return
         stopping = post.info.get("stopping")

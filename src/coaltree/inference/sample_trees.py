@@ -20,8 +20,7 @@ from ..model.draws import NO_TREE, Draws, State
 from ..model.model import Model
 from ..model.process.noise import as_noise, first_draw
 from ..posterior import Posterior
-from ..posterior.io.pandas_output import remember_index
-from ..posterior.of_draws import posterior_of_draws
+from ..posterior.io.pandas_output import with_index
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 
@@ -71,7 +70,7 @@ def sample_trees(
         )
     if noise.is_random:
         raise InputError("here the noise must be a number; fit() learns it.")
-    model = Model.of_known(X, covariance, noise, errors)
+    model = with_index(Model.of_known(X, covariance, noise, errors), X)
     began = time.perf_counter()
     if model.n == 1:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)
@@ -86,6 +85,4 @@ def sample_trees(
         warnings.warn(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)
     info = {"sampler": repr(sampler), "n_distinct": model.n, "seconds": time.perf_counter() - began}
     chain = np.zeros(len(draws.times), dtype=int) if sampler.is_chain else None
-    post = posterior_of_draws(model, model.expand(draws._replace(chain=chain)), {**draws.info, **info})
-    remember_index(post, X)
-    return post
+    return Posterior(model, model.expand(draws._replace(series=chain)), {**draws.info, **info, **model.info})

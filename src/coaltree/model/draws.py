@@ -33,19 +33,62 @@ class Draws(NamedTuple):
     theta: Mapping[str, np.ndarray] = {}  # draws of the parameters by name, each (T, …)
     tail_scale: np.ndarray | None = None  # (T, rows) scales of Student's noise
     imputed: np.ndarray | None = None  # (T, m) missing entries
-    chain: np.ndarray | None = None  # (T,) the chain of each; None for particles, which have no order
+    series: np.ndarray | None = None  # (T,) the chain of each; None for particles, which have no order
     column_weights: np.ndarray | None = None  # (chains, columns) how much each column counts, where resampled
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether draws follow one another in chains."""
+        return self.series is not None
+
+    @property
+    def chain(self) -> np.ndarray:
+        """(T,) the chain of each draw; 0 for particles."""
+        if self.series is not None:
+            return self.series
+        zeros = np.zeros(len(self.times), np.int64)
+        zeros.flags.writeable = False
+        return zeros
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(T,) weights that sum to 1."""
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all trees count the same."""
+        return bool(np.ptp(self.log_weights) == 0)
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether each chain weighs the columns in its own way, as with ``fit(resample="columns")``."""
+        return self.column_weights is not None
+
+    @property
+    def outlier_score(self) -> np.ndarray | None:
+        """(rows,) posterior mean of the noise's scale of each row, about 1 for an ordinary one.
+
+        None where the noise has no Student tails.
+        """
+        return None if self.tail_scale is None else np.asarray(self.weights @ self.tail_scale)
 
     def part(self, which: slice | np.ndarray) -> "Draws":
         """Some of the draws; an evidence estimate belongs to all of them."""
-        whole = {"log_evidence": None, "column_weights": self.column_weights}
-        return Draws(**{name: _part(value, which) for name, value in self._asdict().items()} | whole)
+        part = Draws(*(_part(value, which) for value in self._replace(column_weights=None)))
+        log_evidence = self.log_evidence if len(part.times) == len(self.times) else None
+        return part._replace(log_evidence=log_evidence, column_weights=self.column_weights)
 
 
 def _part(value: Any, which: slice | np.ndarray) -> Any:
     if isinstance(value, Mapping):
         return {name: _part(draws, which) for name, draws in value.items()}
-    return value[which] if isinstance(value, np.ndarray) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    part = np.ascontiguousarray(value[which]).view()
+    part.flags.writeable = False
+    return part
 
 
 def concatenate(blocks: Sequence[Draws]) -> Draws:

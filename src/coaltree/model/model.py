@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CoaltreeWarning
+from ..errors import CoaltreeWarning, InputError
 from ..tree.merges import restricted
 from .covariance import Covariance, CovarianceLike, Scaled, as_covariance
 from .covariance.base import cholesky_whitener
 from .data.columns import imputed_everywhere, imputed_in_model, modelled, warn_of_scales
 from .data.leaves import NO_LEAVES, Leaves, read_leaves, warn_of_groups, without_empty_rows
 from .data.missing import agreeing_pair, check_apart, missing_entries
-from .data.replicates import Replicates, Within, collapse, within_leaves
-from .data.table import Table, read_table
-from .data.transform import TransformLike, fit_transform
+from .data.replicates import Replicates, Within, collapse, leaf_means, within_leaves
+from .data.table import NO_TABLE, Table, read_table
+from .data.transform import Preprocessor, TransformLike, fit_transform
 from .draws import Draws, Merges, State
 from .process.coalescent import log_prior
 from .process.noise import NOISE_LEVEL, Noise, NoiseDraw, NoiseModel, noise_model, row_variances
@@ -41,12 +41,13 @@ class Model(NamedTuple):
     within: Within | None = None  # what is left of rows that were put together into leaves
     weights: np.ndarray | None = None  # (k,) how much each column counts in a chain; see `resampling`
     # What follows is of the table as it was given, and no chain needs it.
-    table: Table | None = None
+    table: Table = NO_TABLE  # without columns where there are trees alone
     leaves: Leaves = NO_LEAVES
     used: np.ndarray | None = None  # (k,) numbers of the columns in the model; None for all
     is_spread: bool = False  # whether equal values were spread, so that `values` are not those of the table
     transform: TransformLike = None  # the fitted transformer that made the table
     info: Mapping[str, Any] = {}  # what a person wants to know of how it was read
+    index: Any = None  # of the leaves, where a DataFrame was read
 
     @classmethod
     def of(
@@ -70,7 +71,8 @@ class Model(NamedTuple):
         check_apart(values, leaves.names_of_kept(), has_density=leaves.has_density)
         if "covariance_choice" not in chosen:
             warn_of_scales(covariance, table)
-        return cls._of_parts(table, leaves, covariance, noise, values, used, is_spread, transformer, info | chosen)
+        spread = values[leaves.places] if is_spread else None
+        return cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info | chosen)
 
     @classmethod
     def of_known(cls, X: Any, covariance: CovarianceLike, noise: Noise, errors: Any = None) -> "Model":
@@ -78,39 +80,40 @@ class Model(NamedTuple):
         table = read_table(X)
         leaves = read_leaves(table, noise, None, errors)
         covariance, used = as_covariance(covariance, table.values.shape[1]), None
-        values = table.values[leaves.kept]
         if isinstance(covariance, Scaled) and covariance.variances is None:  # it is known once the table is
             known = Scaled(amplitude=covariance.amplitude, learn=False)
-            covariance, values, used, _, _ = modelled(values, leaves.kept, table.features, known)
-        return cls._of_parts(table, leaves, covariance, noise, values, used, False, None, {})
+            covariance, _, used, _, _ = modelled(table.values[leaves.kept], leaves.kept, table.features, known)
+        return cls.of_parts(table, leaves, covariance, noise, used, None)
 
     @classmethod
-    def _of_parts(
+    def of_parts(
         cls,
         table: Table,
         leaves: Leaves,
         covariance: Covariance,
         noise: Noise,
-        values: np.ndarray,
         used: np.ndarray | None,
-        is_spread: bool,
-        transform: TransformLike,
-        info: Mapping[str, Any],
+        spread: np.ndarray | None,
+        transform: TransformLike = None,
+        info: Mapping[str, Any] | None = None,
     ) -> "Model":
+        """A model that is known: columns in use, and the values of all rows (rows, k) where equal ones were spread."""
         recorded = table.values[leaves.kept]
+        recorded = recorded if used is None else np.ascontiguousarray(recorded[:, used])
+        values = recorded if spread is None else spread[leaves.kept]
         errors = None if leaves.errors is None else leaves.errors[leaves.kept]
         return cls(
             values,
             covariance,
-            noise_model(noise, recorded if used is None else recorded[:, used], errors),
+            noise_model(noise, recorded, errors),
             leaves.replicates,
             missing_entries(values),
             table=table,
             leaves=leaves,
             used=used,
-            is_spread=is_spread,
+            is_spread=spread is not None,
             transform=transform,
-            info=info,
+            info=info or {},
         )
 
     def of_chains(self, collapse: bool = True) -> "Model":
@@ -118,12 +121,74 @@ class Model(NamedTuple):
 
         That is where all is observed, under normal noise.
         """
-        model = self._replace(table=None, leaves=NO_LEAVES, used=None, transform=None, info={})
+        model = self._replace(table=NO_TABLE, leaves=NO_LEAVES, used=None, transform=None, info={}, index=None)
         if not collapse or model.replicates is None or model.missing is not None or model.noise.half_df > 0.0:
             return model
         leaves, within = within_leaves(model.values, model.noise.error2, model.replicates)
         noise = model.noise._replace(error2=leaves.var)
         return model._replace(values=leaves.mean, noise=noise, replicates=None, within=within)
+
+    # The table
+
+    @property
+    def X(self) -> np.ndarray | None:
+        """(rows, d) the table that was fitted, NaN where missing; None for trees alone."""
+        return self.table.values if self.table.values.shape[1] else None
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns of X, where it has any."""
+        return self.table.features
+
+    @property
+    def used_columns(self) -> tuple[str, ...]:
+        """Names of the columns that are in the model, their numbers where they have none."""
+        names = self.columns or tuple(map(str, range(self.table.values.shape[1])))
+        return names if self.used is None else tuple(names[j] for j in self.used)
+
+    @property
+    def row_labels(self) -> tuple[str, ...]:
+        """Names of the rows of X; those of the leaves unless there are groups."""
+        return self.table.labels
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """(rows,) the leaf that each row measures, where leaves have several rows."""
+        return self.leaves.groups
+
+    @property
+    def errors(self) -> np.ndarray | None:
+        """(rows,) relative standard errors of the rows, where they were given."""
+        return self.leaves.errors
+
+    @property
+    def fitted(self) -> np.ndarray | None:
+        """(rows, k) values in the model where equal ones were spread; None where they are those of X."""
+        return self.values[self.leaves.places] if self.is_spread else None
+
+    def given_values(self) -> np.ndarray:
+        """(rows, d) X, in the units in which it was given where a `Preprocessor` changed each column by itself."""
+        if self.X is None:
+            raise InputError("this posterior does not include its data X.")
+        return self._undone(self.X)
+
+    def leaf_values(self) -> np.ndarray:
+        """(n, d) the values of each leaf as they were given: its row, or the mean of its rows; NaN for none."""
+        X = self.given_values()
+        return X if self.groups is None else leaf_means(X, self.groups)
+
+    def completed(self, draws: Draws, t: int) -> np.ndarray:
+        """X (rows, d) as it was given, with its missing entries as they were drawn together with tree t."""
+        values = np.array(self.table.values)
+        if draws.imputed is not None:
+            values[np.isnan(values)] = draws.imputed[t]
+        return self._undone(values)
+
+    def _undone(self, values: np.ndarray) -> np.ndarray:
+        can_undo = isinstance(self.transform, Preprocessor) and self.transform.is_by_columns
+        return self.transform.inverse_transform(values) if can_undo else values
+
+    # What chains see
 
     @property
     def n(self) -> int:
@@ -229,7 +294,6 @@ class Model(NamedTuple):
 
     def expand(self, draws: Draws) -> Draws:
         """Draws over all rows of the table, from those over the distinct ones."""
-        assert self.table is not None
         children, times = self.leaves.distinct.expand(draws.children, draws.times)
         scales, imputed = draws.tail_scale, draws.imputed
         if np.isnan(self.table.values).any():
@@ -248,7 +312,7 @@ class Model(NamedTuple):
         noise, imputed = self.noise_of(draws, t), np.full(self.n_missing, np.nan)
         if noise.tail_scale is not None:
             noise = noise._replace(tail_scale=noise.tail_scale[self.leaves.kept])
-        if draws.imputed is not None and self.table is not None:
+        if draws.imputed is not None:
             imputed = imputed_in_model(draws.imputed[t : t + 1], self.table.values, self.used)[0]
         return State(tree, self.covariance_of(draws, t), noise, imputed)
 

@@ -60,8 +60,8 @@ def clustermap(
         raise InputError('clustermap needs seaborn, which is not installed: pip install "coaltree[plots]".') from None
     import pandas
 
-    values = posterior.leaf_values()
-    names = posterior.columns or default_labels(values.shape[1])
+    values = posterior.model.leaf_values()
+    names = posterior.model.columns or default_labels(values.shape[1])
     data = pandas.DataFrame(values, list(posterior.labels), list(names))
     k = n_clusters or posterior.suggest_n_clusters().n_clusters
     number = np.asarray(posterior.cut(k))

@@ -40,10 +40,10 @@ def convergence(posterior: Posterior, names: Sequence[str] | None = None) -> np.
         if name not in watched:
             raise InputError(f"names must be among {', '.join(watched)}, not {name!r}.")
     panels = new_axes(6.5, 0.6 + 1.2 * len(names), n_rows=len(names))
-    chains = np.unique(posterior.chain).tolist()
+    chains = np.unique(posterior.draws.chain).tolist()
     for panel, name in zip(panels, names, strict=True):
         for i, chain in enumerate(chains):
-            draws = watched[name][posterior.chain == chain]
+            draws = watched[name][posterior.draws.chain == chain]
             panel.plot(draws, color=PALETTE[i % len(PALETTE)], lw=0.7, label=f"chain {chain}")
         panel.set_ylabel(name.replace("_", " "), fontsize=8)
         panel.tick_params(labelsize=8)

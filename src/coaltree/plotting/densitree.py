@@ -52,7 +52,7 @@ def densitree(
     layout = arrange(mean)
     number, cluster_names = as_clusters(mean, clusters, n_clusters, posterior)
     picked = pick_evenly(posterior.weights, max_trees)
-    children, times = posterior.children[picked], posterior.times[picked]
+    children, times = posterior.draws.children[picked], posterior.draws.times[picked]
     is_new = ax is None
     ax = ax or direction.new_axes(mean.n, max(map(len, mean.labels)))
     direction.frame(ax, layout.limits, max(times.max(), mean.times[-1]), time_scale_for(mean, time_scale))

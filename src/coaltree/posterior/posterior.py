@@ -6,25 +6,24 @@ makes `Tree` objects on demand. Its methods are short: `trees/`, `clusters/`, `d
 """
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
-from ..model.data.replicates import leaf_means
-from ..model.data.transform import Preprocessor, TransformLike
-from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike
+from ..model.draws import Draws
+from ..model.model import Model
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.distances import with_leaves_as
 from .clusters.explanation import explain
-from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
+from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters, usual_suggestion
 from .clusters.stability import (
     NONE,
     WORD_LEVEL,
@@ -33,11 +32,11 @@ from .clusters.stability import (
     read_labels,
     stability_and_membership,
 )
-from .diagnostics import ess as diagnostics
 from .diagnostics import resamples
+from .diagnostics.ess import by_chain, series_ess
 from .io import pandas_output
 from .io.arviz import to_arviz
-from .io.nexus import annotated_text, annotations, write_nexus
+from .io.nexus import annotated_tree, write_nexus
 from .predictive.loo import LeaveOneOut, loo
 from .predictive.placement import Placement, place
 from .trees import clades, node_times
@@ -45,120 +44,39 @@ from .trees.consensus import ConsensusTree, majority_rule, mcc_tree
 from .trees.group_support import GroupSupport, group_support
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, read_only
-from .trees.transfer_support import Transfers, exact_support, transfer_support
-from .validation import checked_contents
+from .trees.transfer_support import exact_support, transfer_support
+from .validation import checked_draws, require_one_likelihood
 
 if TYPE_CHECKING:
     import pandas
 
-    from ..model.covariance import Covariance
-    from .diagnostics.agreement import ChainAgreement
     from .diagnostics.model_checks import ModelCheck
-
-T = TypeVar("T")
-_PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed", "tail_scale")
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Posterior:
     """Weighted draws of trees (and covariance parameters) given the data.
 
-    All parameters are also attributes, read-only.
-
     Parameters
     ----------
-    children, times : arrays (T, n-1, 2) and (T, n-1), one tree each row, as in `Tree`.
-    log_weights : (T,) up to a constant; equal by default.
-    log_joint : (T,) log p(X, tree | θ) + log p(θ), where the sampler knows it.
-    log_evidence : the sampler's estimate of log p(X), or None.
-    labels, columns, row_labels : names of the leaves, of the columns of X, and of its rows where these are not leaves.
-    theta : mapping from a parameter's name to its draws (T, …).
-    chain : (T,) the chain of each draw; None for particles, which have no order.
-    X, covariance, noise : what was fitted, needed to place new rows.
-    errors, groups : (rows of X,) relative standard errors, and the leaf that each row measures, where they were given.
-    tail_scale : (T, rows of X) draws of the scales of Student's noise: large for outliers.
-    imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
-    used, fitted : numbers of the columns of X in the model, and their values there, where these are not just X.
-    transform : the fitted transformer that X came out of, if any.
-    column_weights : (chains, columns in the model) how much each column counts in a chain, where they were resampled.
-    info : settings and diagnostics of the run.
+    model : Model
+        The table with its leaves, covariance and noise.
+    draws : Draws
+        Stacked trees and parameters, with the chain and the weight of each.
+    info : mapping
+        Settings and diagnostics of the run.
     """
 
-    children: np.ndarray  #: The two nodes that each merge joins, as in `Tree`; int32, (T, n-1, 2).
-    times: np.ndarray  #: The times of the merges of each tree, non-decreasing; float64, (T, n-1).
-    log_weights: np.ndarray  #: (T,) log weights, 0 where a tree counts as much as the average tree of its run.
-    log_joint: np.ndarray | None  #: (T,) log p(X, tree | θ) + log p(θ), or None where the sampler does not know it.
-    log_evidence: float | None  #: The sampler's estimate of log p(X), or None.
-    labels: tuple[str, ...]  #: Names of the leaves.
-    theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters by name, each (T, …).
-    chain: np.ndarray  #: (T,) the chain of every draw.
-    is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
-    X: np.ndarray | None  #: (rows, d) what was fitted, NaN where missing.
-    columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
-    covariance: "Covariance | None"  #: The family of covariances that was fitted.
-    noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.
-    errors: np.ndarray | None  #: (rows of X,) their relative standard errors, where they were given.
-    groups: np.ndarray | None  #: (rows of X,) the leaf that each measures, where leaves have several rows.
-    row_labels: tuple[str, ...]  #: Names of the rows of X; those of the leaves unless there are groups.
-    tail_scale: np.ndarray | None  #: (T, rows of X) draws of the scales of Student's noise, large for outliers.
-    imputed: np.ndarray | None  #: (T, k) draws of the entries that are missing in X, in the order of its rows, or None.
-    used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
-    fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
-    transform: TransformLike  #: The fitted transformer that X came out of; None without one.
-    column_weights: np.ndarray | None  #: (chains, columns in the model) their weights where columns were resampled.
+    model: Model  #: The table with its leaves, covariance and noise.
+    draws: Draws  #: Stacked trees and parameters, with the chain and the weight of each.
     info: dict[str, Any]  #: Settings and diagnostics of the run.
-    _index: "pandas.Index | None"  # of the leaves, where a DataFrame was fitted
 
-    def __init__(
-        self,
-        children: ArrayLike,
-        times: ArrayLike,
-        *,
-        log_weights: ArrayLike | None = None,
-        log_joint: ArrayLike | None = None,
-        log_evidence: float | None = None,
-        labels: Iterable[Any] | None = None,
-        theta: Mapping[str, ArrayLike] | None = None,
-        chain: ArrayLike | None = None,
-        X: ArrayLike | None = None,
-        columns: Iterable[Any] | None = None,
-        covariance: "Covariance | None" = None,
-        noise: NoiseLike = 0.0,
-        errors: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        row_labels: Iterable[Any] | None = None,
-        tail_scale: ArrayLike | None = None,
-        imputed: ArrayLike | None = None,
-        used: ArrayLike | None = None,
-        fitted: ArrayLike | None = None,
-        transform: TransformLike = None,
-        column_weights: ArrayLike | None = None,
-        info: Mapping[str, Any] | None = None,
-    ) -> None:
-        given = {name: value for name, value in locals().items() if name != "self"}
-        self._set(**checked_contents(given), _index=None)
+    def __init__(self, model: Model, draws: Draws, info: Mapping[str, Any] | None = None) -> None:
+        self._set(model=model, draws=checked_draws(model, draws), info=dict(info or {}))
 
     def _set(self, **values: Any) -> None:
-        """Set attributes of this frozen value: when it is made, and how its answers are shown."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-    def _once(self, ask: Callable[["Posterior"], T]) -> T:
-        """The answer to a question that stopping rule, report, figures and command line all ask, computed once."""
-        name = f"_{ask.__name__}"
-        if name not in self.__dict__:
-            self._set(**{name: ask(self)})
-        answer: T = self.__dict__[name]
-        return answer
-
-    def _once_for(self, tree: Tree, ask: Callable[["Posterior", Tree], T]) -> T:
-        """The answer to such a question about a tree; that of the last tree is kept: all ask about the one shown."""
-        name = f"_{ask.__name__}"
-        kept: tuple[Tree, T] | None = self.__dict__.get(name)
-        if kept is None or kept[0] is not tree:
-            kept = tree, ask(self, tree)
-            self._set(**{name: kept})
-        return kept[1]
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
@@ -166,10 +84,10 @@ class Posterior:
     # What it holds
 
     def __len__(self) -> int:
-        return len(self.times)
+        return len(self.draws.times)
 
     def __repr__(self) -> str:
-        n_chains = len(np.unique(self.chain))
+        n_chains = len(np.unique(self.draws.chain))
         chains = f", {n_chains} chains" if n_chains > 1 else ""
         return f"<Posterior: {len(self)} trees of {self.n} leaves{chains}, ess {self.ess:.0f}>"
 
@@ -180,118 +98,37 @@ class Posterior:
     @property
     def n(self) -> int:
         """Number of leaves."""
-        return int(self.times.shape[1]) + 1
+        return len(self.model.leaves.labels)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the leaves."""
+        return self.model.leaves.labels
 
     @property
     def trees(self) -> TreeSequence:
         """The trees, a lazy sequence of `Tree`."""
-        return TreeSequence(self.children, self.times, self.labels)
+        return TreeSequence(self.draws.children, self.draws.times, self.labels)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """(T,) weights that sum to 1."""
-        weights = np.exp(self.log_weights - self.log_weights.max())
-        return read_only(weights / weights.sum())
+        return read_only(self.draws.weights)
 
     @property
-    def has_equal_weights(self) -> bool:
-        """Whether all trees count the same."""
-        return bool(np.ptp(self.log_weights) == 0)
+    def theta(self) -> Mapping[str, np.ndarray]:
+        """Draws of the parameters by name, each (T, …)."""
+        return self.draws.theta
 
     @property
-    def is_resampled(self) -> bool:
-        """Whether each chain weighs the columns in its own way, as with ``fit(resample="columns")``."""
-        return self.column_weights is not None
-
-    def require_one_likelihood(self, what: str, instead: str = "fit without resample for it") -> None:
-        """Refuse what would mix the likelihoods of resamples."""
-        if self.is_resampled:
-            raise InputError(
-                f"{what} needs one likelihood for all draws, and here each chain weighs the columns anew; {instead}."
-            )
-
-    def require_model(self, what: str) -> None:
-        """Refuse what needs rows, covariance and noise where they, or draws of a learnt noise, are not there."""
-        if self.X is None or self.covariance is None:
-            raise InputError(f"this posterior does not include its data or covariance, which {what} needs.")
-        self.noise_level(0)  # refuses where there are no draws of it
-
-    # The rows
-
-    def completed(self, index: int) -> np.ndarray:
-        """X (rows, d) with its missing entries as they were drawn together with tree `index`.
-
-        They are in the units in which X was given where a `Preprocessor` changed each column by itself.
-        """
-        return self._undone(self._filled(index))
-
-    def _filled(self, index: int) -> np.ndarray:
-        filled = np.array(self._data, dtype=np.float64)
-        if self.imputed is not None:
-            filled[np.isnan(filled)] = self.imputed[index]
-        return filled
-
-    def leaf_values(self) -> np.ndarray:
-        """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed.
-
-        They are in the units in which X was given where a `Preprocessor` changed each column by itself.
-        """
-        X = self.given_values()
-        return X if self.groups is None else leaf_means(X, self.groups)
-
-    def given_values(self) -> np.ndarray:
-        """(rows, d) X, in the units in which it was given where a `Preprocessor` changed each column by itself."""
-        return self._undone(self._data)
-
-    def _undone(self, values: np.ndarray) -> np.ndarray:
-        can_undo = isinstance(self.transform, Preprocessor) and self.transform.is_by_columns
-        return self.transform.inverse_transform(values) if can_undo else values
+    def log_joint(self) -> np.ndarray | None:
+        """(T,) log p(X, tree | θ) + log p(θ), or None where the sampler does not know it."""
+        return self.draws.log_joint
 
     @property
-    def _data(self) -> np.ndarray:
-        if self.X is None:
-            raise InputError("this posterior does not include its data X.")
-        return self.X
-
-    @property
-    def model_columns(self) -> tuple[str, ...]:
-        """Names of the columns that are in the model, their numbers where they have none."""
-        names = self.columns or tuple(map(str, range(0 if self.X is None else self.X.shape[1])))
-        return names if self.used is None else tuple(names[j] for j in self.used)
-
-    def model_values(self, index: int | None = None) -> np.ndarray:
-        """X (rows, k) as the model saw it: the columns in use, with equal values spread.
-
-        Missing entries are as they were drawn together with tree `index`; without it they are NaN.
-        """
-        X = self._filled(index) if index is not None else np.array(self.X, dtype=np.float64)
-        values = X if self.used is None else np.ascontiguousarray(X[:, self.used])
-        return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
-
-    @cached_property
-    def outlier_score(self) -> np.ndarray | None:
-        """Outlier score of each row of X: the posterior mean of its noise's scale, about 1 for an ordinary row.
-
-        None where the noise has no Student tails.
-        """
-        return None if self.tail_scale is None else read_only(self.weights @ self.tail_scale)
-
-    def noise_level(self, index: int) -> float:
-        """The level of the noise, as drawn with tree `index` where it is learnt."""
-        if not self.noise.is_learnt:
-            return float(self.noise.level)
-        if NOISE_LEVEL not in self.theta:
-            raise InputError("this posterior has no draws of its noise level, which this needs; fit() keeps them.")
-        return float(self.theta[NOISE_LEVEL][index])
-
-    def row_variances(self, index: int) -> np.ndarray:
-        """(rows of X,) variances of the rows' noise as multiples of the covariance, as drawn with tree `index`."""
-        variances = np.full(self.n if self.groups is None else len(self.groups), self.noise_level(index))
-        if self.errors is not None:
-            variances *= np.square(self.errors)
-        return variances if self.tail_scale is None else variances * self.tail_scale[index]
-
-    # How good it is
+    def log_evidence(self) -> float | None:
+        """The sampler's estimate of log p(X), or None."""
+        return self.draws.log_evidence
 
     @cached_property
     def ess(self) -> float:
@@ -299,37 +136,12 @@ class Posterior:
 
         Where columns were resampled, that of the root time, from its spread between resamples.
         """
-        if self.is_resampled:
-            return resamples.scalar_ess(self.times[:, -1], self.chain)
-        found = np.nan
-        if self.is_chain and self.has_equal_weights and self.log_joint is not None:
-            found = diagnostics.series_ess(self.log_joint, self.chain)
+        draws, found = self.draws, np.nan
+        if draws.is_resampled:
+            return resamples.scalar_ess(draws.times[:, -1], draws.chain)
+        if draws.is_chain and draws.has_equal_weights and draws.log_joint is not None:
+            found = series_ess(draws.log_joint, draws.chain)
         return found if np.isfinite(found) else effective_sample_size(self.weights)
-
-    @cached_property
-    def topology_ess(self) -> float:
-        """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
-        if self.is_resampled:
-            return resamples.topology_ess(self.clade_table.ids, self.chain)
-        is_series = self.is_chain and self.has_equal_weights
-        found = diagnostics.topology_ess(self.clade_table.ids, self.chain) if is_series else np.nan
-        return found if np.isfinite(found) else effective_sample_size(self.weights)
-
-    def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
-        """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
-
-        Clades below `min_frequency` in every chain are ignored. Above 0.05 the chains disagree about the tree.
-        """
-        return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
-
-    def agreement(self) -> "ChainAgreement | None":
-        """Whether the chains agree: how far they differ in the stability of a cluster.
-
-        The clusters are those of the suggested number (of 2, where that is 1). None for one chain.
-        """
-        from .diagnostics.agreement import chains_agree
-
-        return self._once(chains_agree)
 
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
         """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.
@@ -341,11 +153,11 @@ class Posterior:
         n_trees : how many trees are used, evenly spread by weight; fewer where tables are very large.
         random_state : for what the model draws, which the data are compared with.
         """
-        from .diagnostics.model_checks import check
+        from .diagnostics.model_checks import check, usual_check
 
-        self.require_one_likelihood("check()")
-        is_default = (n_trees, random_state) == (100, 0)
-        return self._once(check) if is_default else check(self, n_trees=n_trees, random_state=random_state)
+        require_one_likelihood(self, "check()")
+        is_usual = (n_trees, random_state) == (100, 0)
+        return usual_check(self) if is_usual else check(self, n_trees=n_trees, random_state=random_state)
 
     def loo(
         self, *, n_draws: int | None = None, n_jobs: int | None = None, progress: ProgressLike = "auto"
@@ -364,19 +176,14 @@ class Posterior:
 
         The result has `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
         """
-        self.require_one_likelihood("loo()")
+        require_one_likelihood(self, "loo()")
         return loo(self, n_draws, n_jobs, progress)
 
     # Which tree
 
-    @cached_property
-    def clade_table(self) -> clades.CladeTable:
-        """The distinct clades of all trees, and which of them each tree has."""
-        return clades.enumerate_clades(self.children)
-
     def map_tree(self) -> Tree:
         """The sampled tree with the highest log joint."""
-        self.require_one_likelihood("map_tree()", "use mean_tree() or mcc_tree()")
+        require_one_likelihood(self, "map_tree()", "use mean_tree() or mcc_tree()")
         if self.log_joint is None:
             raise InputError("This posterior has no log_joint, so map_tree() cannot rank its trees: use mcc_tree().")
         possible = np.where((self.weights > 0) & ~np.isnan(self.log_joint), self.log_joint, -np.inf)
@@ -387,7 +194,7 @@ class Posterior:
 
         Times are medians over the trees that contain the clade, raised where it would be older than the one around it.
         """
-        return self._once(mcc_tree)
+        return mcc_tree(self)
 
     def mean_tree(self) -> Tree:
         """The mean tree, which figures, files and clusters show.
@@ -397,9 +204,7 @@ class Posterior:
         time of the closest clade of each draw, raised where a child would be above its parent; its `heights`, by which
         it is cut, are mean D̄.
         """
-        return self._once(mean_tree)
-
-    summary_tree = mean_tree
+        return mean_tree(self)
 
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
         """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).
@@ -444,13 +249,6 @@ class Posterior:
         """
         return group_support(self, rows)
 
-    def transfers(self, tree: Tree) -> Transfers:
-        """Look for the clades of `tree` in all draws: how many leaves must move to make each a clade, and which it is.
-
-        Computed once: supports, times of nodes, files and the page ask for the same.
-        """
-        return self._once_for(with_leaves_as(tree, self.labels), node_times.transfers_of_draws)
-
     def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
@@ -465,9 +263,10 @@ class Posterior:
     def cophenetic(self, log: bool = False) -> np.ndarray:
         """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
         counts = self.weights > 0
+        times = self.draws.times[counts]
         with np.errstate(divide="ignore"):
-            values = np.log(self.times[counts]) if log else self.times[counts]
-        mean = clades.mean_cophenetic(self.children[counts], values, self.weights[counts])
+            values = np.log(times) if log else times
+        mean = clades.mean_cophenetic(self.draws.children[counts], values, self.weights[counts])
         if log:
             np.fill_diagonal(mean, -np.inf)
         return mean
@@ -616,7 +415,7 @@ class Posterior:
         >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
         >>> k = post.suggest_n_clusters().n_clusters
         """
-        return self._once(suggest_n_clusters) if max_clusters is None else suggest_n_clusters(self, max_clusters)
+        return usual_suggestion(self) if max_clusters is None else suggest_n_clusters(self, max_clusters)
 
     # Parts of it
 
@@ -628,20 +427,13 @@ class Posterior:
     def thin(self, k: int) -> "Posterior":
         """Keep every k-th draw of each chain."""
         check_count("k", k)
-        return self._select(np.sort(np.concatenate([draws[::k] for draws in diagnostics.by_chain(self.chain)])))
+        return self._select(np.sort(np.concatenate([draws[::k] for draws in by_chain(self.draws.chain)])))
 
     def _select(self, index: np.ndarray) -> "Posterior":
         if len(index) == 0:
             raise InputError(f"No tree of the {len(self)} is left; a posterior needs at least one.")
         part = copy.copy(self)
-        draws = {name: getattr(self, name) for name in _PER_TREE}
-        part._set(
-            **{name: None if each is None else read_only(each[index], each.dtype) for name, each in draws.items()},
-            theta={name: read_only(each[index]) for name, each in self.theta.items()},
-            # An evidence estimate belongs to all particles.
-            log_evidence=self.log_evidence if len(index) == len(self) else None,
-            info=dict(self.info),
-        )
+        part._set(draws=self.draws.part(index), info=dict(self.info))
         return part
 
     # New rows
@@ -672,18 +464,6 @@ class Posterior:
 
     # For other programs
 
-    def set_index(self, index: "pandas.Index") -> None:
-        """Name the leaves by this index in Series and DataFrames, where it has the names of the leaves."""
-        fits = tuple(map(str, index)) == self.labels  # else equal names were replaced by numbers
-        self.info[pandas_output.INDEX] = pandas_output.describe(index) if fits else {}
-        self._set(_index=index if fits else None)
-
-    @property
-    def leaf_index(self) -> "pandas.Index":
-        """The leaves as the index that the fitted table had, or as one of its kind."""
-        kept = self.info.get(pandas_output.INDEX)
-        return pandas_output.read_index(self.labels, kept) if self._index is None else self._index
-
     def to_arviz(
         self,
         *,
@@ -712,21 +492,23 @@ class Posterior:
         """
         write_nexus(self, path, max_trees)
 
-    def annotated_tree(self, tree: Tree | None = None, format: Literal["nexus", "newick"] = "nexus") -> str:
-        """A tree as text with support and times of each clade, for FigTree, ggtree (treeio), ape and DendroPy.
+    def to_newick(self, tree: Tree | None = None) -> str:
+        """A tree, the mean tree by default, as Newick with the support and the times of each clade.
 
-        Comments in BEAST's notation have the share of the posterior with just this clade (`posterior`), its transfer
-        support (`transfer`), the time in this tree (`height`), and median and shortest interval with 95 % of its times
+        Inner nodes are named by their transfer support. Comments in BEAST's notation, for FigTree, ggtree (treeio), ape
+        and DendroPy, have the share of the posterior with just this clade (`posterior`), its transfer support
+        (`transfer`), the time in this tree (`height`), and median and shortest interval with 95 % of its times
         (`height_median`, `height_95%_HPD`), which are left out where they would rest on a handful of trees.
-
-        Parameters
-        ----------
-        tree : the mean tree by default.
-        format : "nexus" for a whole file, "newick" for one line whose inner nodes are named by their transfer support.
         """
-        check_choice("format", format, ("nexus", "newick"))
-        tree = self.mean_tree() if tree is None else with_leaves_as(tree, self.labels)
-        return annotated_text(tree, *self._once_for(tree, annotations), format)
+        return annotated_tree(self, tree, "newick")
+
+    def to_linkage(self) -> np.ndarray:
+        """The mean tree as a SciPy linkage matrix (n-1, 4)."""
+        return self.mean_tree().to_linkage()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the mean tree with the supports of its clades; see `coaltree.plotting.dendrogram`."""
+        return self.mean_tree().plot(ax, support=self)
 
     def save(self, path: PathLike) -> None:
         """Write everything to one file, which `coaltree.load` reads."""
@@ -737,5 +519,5 @@ class Posterior:
 
 def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:
     """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
-    posterior._set(log_weights=read_only(log_weights))
+    posterior._set(draws=posterior.draws._replace(log_weights=read_only(log_weights)))
     return posterior

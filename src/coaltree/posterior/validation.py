@@ -1,58 +1,89 @@
 """Checks of what a posterior is made of: draws, rows, leaves and columns must fit each other."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
+from ..model.data.leaves import leaves_of
+from ..model.data.table import Table
+from ..model.draws import Draws
+from ..model.model import Model
 from ..model.process.noise import NOISE_LEVEL, as_noise, check_errors
 from ..tree.rooted import check_labels
 from .trees.stacked import check_trees, read_only
 
+if TYPE_CHECKING:
+    from .posterior import Posterior
 
-def checked_contents(given: dict[str, Any]) -> dict[str, Any]:
-    """All fields of a posterior, from the arguments of its constructor; what does not fit the rest is refused."""
+
+def posterior_parts(given: dict[str, Any]) -> tuple[Model, Draws]:
+    """Model and draws from trees and what is known of their leaves; what does not fit the rest is refused."""
     children, times = read_only(given["children"], np.int32), read_only(given["times"])
     check_trees(children, times)
-    n_trees, n = len(times), times.shape[1] + 1
+    n = times.shape[1] + 1
     labels, groups = check_labels(given["labels"], n), check_groups(given["groups"], n)
     n_rows = n if groups is None else len(groups)
     X, columns = check_table(given["X"], given["columns"], n_rows)
-    n_missing = 0 if X is None else int(np.isnan(X).sum())
     used, fitted = check_model(X, given["used"], given["fitted"])
-    errors = check_errors(given["errors"], n_rows)
+    errors, noise = check_errors(given["errors"], n_rows), as_noise(given["noise"])
     if not (given["transform"] is None or hasattr(given["transform"], "transform")):
         raise InputError(f"transform must be a fitted transformer, or None, not {given['transform']!r}.")
-    tail_scale = check_array("tail_scale", given["tail_scale"], trees=n_trees, rows=n_rows)
+    row_labels = labels if groups is None else check_labels(given["row_labels"], n_rows)
+    table = Table(read_only(np.empty((n_rows, 0))) if X is None else X, row_labels, columns)
+    errors = None if errors is None else read_only(errors)
+    leaves = leaves_of(table, noise, groups, labels, errors, quiet=True, are_apart=X is None)
+    model = Model.of_parts(table, leaves, given["covariance"], noise, used, fitted, given["transform"])
+    of_trees = ("log_weights", "log_joint", "log_evidence", "theta", "tail_scale", "imputed", "column_weights")
+    draws = Draws(children, times, **{name: given[name] for name in of_trees}, series=given["chain"])
+    return model, draws
+
+
+def checked_draws(model: Model, draws: Draws) -> Draws:
+    """Read-only draws that fit their model, weights with a mean of 1."""
+    children, times = read_only(draws.children, np.int32), read_only(draws.times)
+    check_trees(children, times)
+    n_trees, n_rows = len(times), len(model.table.labels)
+    if times.shape[1] + 1 != len(model.leaves.labels):
+        raise InputError(f"the trees have {times.shape[1] + 1} leaves, and the model {len(model.leaves.labels)}.")
+    tail_scale = check_array("tail_scale", draws.tail_scale, trees=n_trees, rows=n_rows)
     if tail_scale is not None and not np.all(tail_scale > 0.0):
         raise InputError("tail_scale must hold positive numbers.")
-    is_chain, log_evidence = given["chain"] is not None, given["log_evidence"]
-    chain = check_array("chain", given["chain"] if is_chain else np.zeros(n_trees), np.int64, trees=n_trees)
-    return given | {
-        "children": children,
-        "times": times,
-        "labels": labels,
-        "log_weights": check_log_weights(given["log_weights"], n_trees),
-        "log_joint": check_array("log_joint", given["log_joint"], trees=n_trees),
-        "log_evidence": None if log_evidence is None else float(log_evidence),
-        "theta": check_theta(given["theta"], n_trees),
-        "chain": chain,
-        "is_chain": is_chain,
-        "X": X,
-        "columns": columns,
-        "noise": as_noise(given["noise"]),
-        "errors": None if errors is None else read_only(errors),
-        "groups": groups,
-        "row_labels": labels if groups is None else check_labels(given["row_labels"], n_rows),
-        "tail_scale": tail_scale,
-        "imputed": check_array("imputed", given["imputed"], trees=n_trees, missing_entries=n_missing),
-        "used": used,
-        "fitted": fitted,
-        "column_weights": check_column_weights(given["column_weights"], chain, X, used),
-        "info": dict(given["info"] or {}),
-    }
+    n_missing = int(np.isnan(model.table.values).sum())
+    series = check_array("chain", draws.series, np.int64, trees=n_trees)
+    draws = draws._replace(series=series, times=times)
+    return Draws(
+        children,
+        times,
+        check_log_weights(draws.log_weights, n_trees),
+        check_array("log_joint", draws.log_joint, trees=n_trees),
+        None if draws.log_evidence is None else float(draws.log_evidence),
+        {},
+        check_theta(draws.theta, n_trees),
+        tail_scale,
+        check_array("imputed", draws.imputed, trees=n_trees, missing_entries=n_missing),
+        series,
+        check_column_weights(draws.column_weights, draws.chain, model.X, model.used),
+    )
+
+
+def require_model(posterior: "Posterior", what: str) -> None:
+    """Refuse what needs rows, covariance and noise where they, or draws of a learnt noise, are not there."""
+    model = posterior.model
+    if model.X is None or model.covariance is None:
+        raise InputError(f"this posterior does not include its data or covariance, which {what} needs.")
+    if model.noise.level is None and NOISE_LEVEL not in posterior.theta:
+        raise InputError("this posterior has no draws of its noise level, which this needs; fit() keeps them.")
+
+
+def require_one_likelihood(posterior: "Posterior", what: str, instead: str = "fit without resample for it") -> None:
+    """Refuse what would mix the likelihoods of resamples."""
+    if posterior.draws.is_resampled:
+        raise InputError(
+            f"{what} needs one likelihood for all draws, and here each chain weighs the columns anew; {instead}."
+        )
 
 
 def check_table(X: Any, columns: Any, n_rows: int) -> tuple[np.ndarray | None, tuple[str, ...] | None]:

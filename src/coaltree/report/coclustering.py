@@ -28,7 +28,7 @@ def coclustering_figure(
     """Return the co-clustering in tree order of every partition shown, `opened` being the one the page opens with."""
     n = posterior.n
     draws = pick_evenly(posterior.weights, min(len(posterior), MAX_DRAWS))
-    children, weights = posterior.children[draws], np.full(len(draws), 1.0 / len(draws))
+    children, weights = posterior.draws.children[draws], np.full(len(draws), 1.0 / len(draws))
     levels = []
     for k in sorted(set(shown) - {1, n}):
         m = min(n, MAX_LEAVES_OPENING if k == opened else MAX_LEAVES)

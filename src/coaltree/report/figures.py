@@ -42,10 +42,10 @@ def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
 
 def leaf_data(posterior: Posterior) -> tuple[np.ndarray, list[str]] | None:
     """Return the values of the leaves (n, d), NaN where missing, and the names of the columns."""
-    if posterior.X is None:
+    if posterior.model.X is None:
         return None
-    values = np.asarray(posterior.leaf_values(), dtype=float)
-    names = posterior.columns or range(values.shape[1])
+    values = np.asarray(posterior.model.leaf_values(), dtype=float)
+    names = posterior.model.columns or range(values.shape[1])
     return values, [printable(name) for name in names]
 
 

@@ -21,7 +21,7 @@ N_STRONGEST = 3  # correlations that are named
 
 def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     """Return the parameters: single numbers, vectors with many entries, and the correlation of a full matrix."""
-    names = None if posterior.columns is None else [printable(name) for name in posterior.model_columns]
+    names = None if posterior.model.columns is None else [printable(name) for name in posterior.model.used_columns]
     learnt: dict[str, Any] = {"numbers": [], "vectors": [], "correlation": None, "strongest": []}
     for name, draws in posterior.theta.items():
         if draws.ndim == 1:
@@ -72,10 +72,10 @@ def _correlation(
 
 def summarize_noise(posterior: Posterior) -> dict[str, Any]:
     """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows."""
-    outliers = None if posterior.tail_scale is None else find_outliers(posterior, len(posterior.row_labels))
+    outliers = None if posterior.draws.tail_scale is None else find_outliers(posterior, len(posterior.model.row_labels))
     return {
-        "noise": None if posterior.noise.level == 0.0 else describe_noise(posterior),
-        "has_errors": posterior.errors is not None,
+        "noise": None if posterior.model.noise.given.level == 0.0 else describe_noise(posterior),
+        "has_errors": posterior.model.errors is not None,
         "outliers": outliers and outliers[:MAX_OUTLIERS],
         "n_outliers": len(outliers or ()),
         "rows": describe_rows(posterior),

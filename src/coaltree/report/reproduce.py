@@ -22,9 +22,9 @@ MAX_CHARACTERS = 400  # of a setting
 def summarize(posterior: Posterior) -> dict[str, Any]:
     """Return the settings of the run in words, a checksum of the data, and versions."""
     info = [(name, value) for name, value in posterior.info.items() if name not in NO_SETTINGS]
-    values = None if posterior.X is None else np.ascontiguousarray(posterior.X, dtype="<f8")
+    values = None if posterior.model.X is None else np.ascontiguousarray(posterior.model.X, dtype="<f8")
     return {
-        "covariance": None if posterior.covariance is None else describe(posterior.covariance),
+        "covariance": None if posterior.model.covariance is None else describe(posterior.model.covariance),
         "settings": [(name.replace("_", " "), describe(value)) for name, value in info],
         "n_missing": 0 if values is None else int(np.isnan(values).sum()),
         "checksum": None if values is None else hashlib.sha256(values.tobytes()).hexdigest()[:16],

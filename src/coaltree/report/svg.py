@@ -75,14 +75,14 @@ def stability(suggestion: ClusterSuggestion) -> dict[str, Any] | None:
 def trace(posterior: Posterior) -> dict[str, Any] | None:
     """The log probability, one line for each chain, draw after draw; None where there are no chains of them."""
     values = posterior.log_joint
-    is_chain = posterior.is_chain and posterior.has_equal_weights and len(posterior) > 1
+    is_chain = posterior.draws.is_chain and posterior.draws.has_equal_weights and len(posterior) > 1
     if not is_chain or values is None or not np.isfinite(values).any():
         return None
     finite = values[np.isfinite(values)]
     bottom, top = finite.min(), finite.max()
     if not top > bottom:
         bottom, top = bottom - 1.0, top + 1.0
-    chains = [values[draws] for draws in by_chain(posterior.chain)]
+    chains = [values[draws] for draws in by_chain(posterior.draws.chain)]
     n_draws = max(map(len, chains))
     lines = []
     for draws in chains:

@@ -239,7 +239,7 @@ runs = {
 }
 for name in sorted(runs, reverse=sys.argv[1] == "reverse"):
     post = runs[name]()
-    print(name, hashlib.sha256(post.children.tobytes() + post.times.tobytes()).hexdigest())
+    print(name, hashlib.sha256(post.draws.children.tobytes() + post.draws.times.tobytes()).hexdigest())
 """
 
 

@@ -13,7 +13,7 @@ from tests.posteriors import random_posterior
 class Fixed(ct.Posterior):
     """A posterior that knows its answer."""
 
-    column_weights = None
+    draws = SimpleNamespace(is_resampled=False)
 
     def __init__(self, log_density):
         self.log_density = np.array(log_density)
@@ -88,7 +88,7 @@ def test_compare_leaves_one_out_without_held_out_rows(fitted):
 
 
 def test_compare_refuses_other_rows_or_columns(fitted):
-    X = np.array(fitted["diagonal"].X)
+    X = np.array(fitted["diagonal"].model.X)
     settings = {"n_samples": 5, "n_warmup": 2, "random_state": 0, "progress": False}
     other = ct.fit(X[:29], "diagonal", **settings)
     with pytest.raises(ct.InputError, match="'diagonal' and 'less' are of different rows"):

@@ -16,13 +16,13 @@ def test_fit_returns_a_tree_and_parameters_for_every_iteration():
     post = quick_fit(frame, n_chains=3)
     assert len(post) == 18
     assert post.labels == tuple("abcdefgh")
-    assert post.columns == ("x", "y", "z")
-    np.testing.assert_array_equal(post.chain, np.repeat([0, 1, 2], 6))
+    assert post.model.columns == ("x", "y", "z")
+    np.testing.assert_array_equal(post.draws.chain, np.repeat([0, 1, 2], 6))
     np.testing.assert_allclose(post.weights, 1 / 18)
     assert post.theta["amplitude"].shape == (18,)
     assert np.all(np.isfinite(post.log_joint))
     assert post.trees[0].labels == tuple("abcdefgh")
-    assert post.imputed is None
+    assert post.draws.imputed is None
     assert post.info["seed"] == 0
     assert set(post.info["convergence"]) >= {"log_joint", "root_time", "merge_2", "amplitude", "split_frequency_sd"}
 
@@ -32,7 +32,7 @@ def test_log_joint_is_the_density_of_what_is_returned():
     post = quick_fit(X, SquaredExponential(1.0, 0.1))
     for t in (0, 7):
         theta = {name: float(draws[t]) for name, draws in post.theta.items()}
-        covariance = post.covariance.with_theta(theta)
+        covariance = post.model.covariance.with_theta(theta)
         tree = post.trees[t]
         density = tree.log_prior() + tree.log_likelihood(X, covariance.matrix(3)) + covariance.log_prior()
         assert post.log_joint[t] == pytest.approx(density, rel=1e-9)
@@ -77,12 +77,12 @@ def test_missing_entries_are_drawn_and_kept():
     assert missing.any()
     for covariance in ("spherical", "full", Matern32(1.0, 0.1, (2, 2))):
         post = quick_fit(X, covariance)
-        assert post.imputed.shape == (12, missing.sum())
-        assert np.all(np.isfinite(post.imputed))
-        assert len(np.unique(post.imputed[:, 0])) == 12
-        np.testing.assert_array_equal(post.X, X)
-        filled = post.completed(3)
-        np.testing.assert_array_equal(filled[missing], post.imputed[3])
+        assert post.draws.imputed.shape == (12, missing.sum())
+        assert np.all(np.isfinite(post.draws.imputed))
+        assert len(np.unique(post.draws.imputed[:, 0])) == 12
+        np.testing.assert_array_equal(post.model.X, X)
+        filled = post.model.completed(post.draws, 3)
+        np.testing.assert_array_equal(filled[missing], post.draws.imputed[3])
         np.testing.assert_array_equal(filled[~missing], X[~missing])
 
 
@@ -114,7 +114,7 @@ def test_covariance_of_a_posterior_repeats_its_run():
         Matern32((1.0, 2.0), 0.1, (2, 2)),
     ):
         first = quick_fit(X, covariance)
-        assert_same(first, quick_fit(X, first.covariance))
+        assert_same(first, quick_fit(X, first.model.covariance))
 
 
 def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):
@@ -128,7 +128,7 @@ def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):
 
 
 def test_fit_warns_of_too_few_draws():
-    with pytest.warns(ConvergenceWarning, match="R-hat is unknown, of one chain, too few draws"):
+    with pytest.warns(ConvergenceWarning, match="R-hat is unknown"):
         fit(data(), sampler=QUICK, n_samples=2, n_warmup=0, random_state=0)
 
 
@@ -158,11 +158,11 @@ def test_memory_that_is_not_there_is_refused_first(monkeypatch):
 
 def test_posterior_of_a_look_is_the_posterior_that_is_returned(monkeypatch):
     """So that what was asked of it, the number of clusters and the mean tree, is not computed again."""
-    from coaltree.posterior import posterior
+    from coaltree.posterior.clusters import n_clusters
 
     suggested = []
-    suggest = posterior.suggest_n_clusters
-    monkeypatch.setattr(posterior, "suggest_n_clusters", lambda *args: suggested.append(args) or suggest(*args))
+    stability = n_clusters.least_stability
+    monkeypatch.setattr(n_clusters, "least_stability", lambda *args: suggested.append(args) or stability(*args))
     post = fit(data(), sampler=QUICK, random_state=0)
     assert post.info["stopping"]["reason"] == "converged"
     n_before = len(suggested)

@@ -13,14 +13,14 @@ def test_sample_trees_returns_a_posterior_of_the_table():
     post = ct.sample_trees(X, **FEW)
     assert len(post) == 3 and post.n == 8 and not post.theta
     assert post.info["n_distinct"] == 8 and post.info["seconds"] > 0
-    np.testing.assert_array_equal(post.times, ct.sample_trees(X, **FEW).times)
+    np.testing.assert_array_equal(post.draws.times, ct.sample_trees(X, **FEW).draws.times)
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_sample_trees_of_equal_rows_is_one_tree_at_time_0():
     for sampler in ("regraft", "mpost1"):
         post = ct.sample_trees(np.zeros((4, 4)), sampler=sampler)
-        assert len(post) == 1 and post.times.tolist() == [[0.0] * 3]
+        assert len(post) == 1 and post.draws.times.tolist() == [[0.0] * 3]
 
 
 def test_sample_trees_takes_the_columns_own_variances():
@@ -29,7 +29,7 @@ def test_sample_trees_takes_the_columns_own_variances():
     with pytest.warns(ct.CoaltreeWarning, match="column 4"):
         post = ct.sample_trees(np.column_stack([X, np.ones(20)]), "scaled", **FEW)
     same = ct.sample_trees(X, np.diag(X.var(axis=0, ddof=1)), **FEW)
-    np.testing.assert_allclose(post.times, same.times, rtol=1e-8)
+    np.testing.assert_allclose(post.draws.times, same.draws.times, rtol=1e-8)
 
 
 @pytest.mark.parametrize(

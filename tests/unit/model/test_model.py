@@ -76,10 +76,10 @@ def test_collapse_keeps_the_joint_density_of_a_fit(noise):
     X = 4.0 * rng.standard_normal((6, 2))[leaf] + rng.standard_normal((300, 2))
     with pytest.warns(ct.CoaltreeWarning):
         post = ct.fit(X, "full", groups=leaf, noise=noise, n_samples=6, n_warmup=4, random_state=0, progress=False)
-    replicates = replicates_of(post.groups)
+    replicates = replicates_of(post.model.groups)
     for t in (0, 7):
         level = post.theta["noise_level"][t] if noise == "learn" else noise
-        covariance = post.covariance.with_theta({"Phi": post.theta["Phi"][t]})
+        covariance = post.model.covariance.with_theta({"Phi": post.theta["Phi"][t]})
         problem = make_problem(X, covariance, np.full(300, level), replicates=replicates)
         tree = post.trees[t]
         expected = problem.log_likelihood(tree.children, tree.times) + tree.log_prior() + covariance.log_prior()
@@ -104,14 +104,14 @@ def test_copies_are_merged_at_time_0():
     with pytest.warns(CoaltreeWarning, match="duplicate row"):
         post = quick_fit(X)
     assert post.n == 8
-    assert np.all(post.times[:, 0] == 0)
-    assert np.all(post.times[:, 1] > 0)
+    assert np.all(post.draws.times[:, 0] == 0)
+    assert np.all(post.draws.times[:, 1] > 0)
 
 
 def test_equal_rows_end_in_a_tree():
     with pytest.warns(CoaltreeWarning, match="duplicate row"):
         post = quick_fit(np.ones((4, 3)), "spherical")
-    assert np.all(post.times == 0)
+    assert np.all(post.draws.times == 0)
     assert np.all(np.isfinite(post.log_joint))
     assert np.all(post.theta["amplitude"] > 0)
 
@@ -132,10 +132,10 @@ def test_rows_equal_where_both_have_values_are_kept_apart():
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [1.0, 2.0, 4.0], [0.0, 5.0, 3.0], [0.5, 5.0, 1.0]])
     with pytest.warns(CoaltreeWarning, match="rows '1' and '0' are equal in every column that both have, so that"):
         post = quick_fit(X, "spherical")
-    assert post.n == 5 and (post.times > 0.0).all() and np.isfinite(post.log_joint).all()
-    assert post.fitted is not None and len(np.unique(post.fitted[:3, 0])) == 3
-    np.testing.assert_array_equal(post.X, X)
-    assert quick_fit(X, "spherical", noise=0.1).fitted is None
+    assert post.n == 5 and (post.draws.times > 0.0).all() and np.isfinite(post.log_joint).all()
+    assert post.model.fitted is not None and len(np.unique(post.model.fitted[:3, 0])) == 3
+    np.testing.assert_array_equal(post.model.X, X)
+    assert quick_fit(X, "spherical", noise=0.1).model.fitted is None
 
 
 def test_empty_columns_are_refused():

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from coaltree import Posterior, Tree
+from coaltree import Tree
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.strategies import random_tree
 
 mpl.use("Agg")
@@ -31,7 +32,7 @@ def tree():
 def posterior():
     trees = [random_tree(12, np.random.default_rng(seed)) for seed in range(6)]
     rows = [0, 0, 0, 1, 2, 3, 4, 5]
-    return Posterior(
+    return posterior_of_trees(
         np.stack([trees[i].children for i in rows]),
         np.stack([trees[i].times for i in rows]),
         log_joint=np.arange(8.0),

@@ -8,13 +8,16 @@ import pytest
 from matplotlib.colors import to_hex
 from scipy.cluster.hierarchy import linkage
 
-from coaltree import InputError, Posterior, Tree, plotting
+from coaltree import InputError, Tree, plotting
 from coaltree.plotting.style import color_of
+from coaltree.posterior.of_trees import posterior_of_trees
 
 
 def ward_posterior(frame, X):
     tree = Tree.from_linkage(linkage(frame, "ward"), list(frame.index))
-    return Posterior(tree.children[None], tree.times[None], labels=tree.labels, X=X.to_numpy(), columns=list(X.columns))
+    return posterior_of_trees(
+        tree.children[None], tree.times[None], labels=tree.labels, X=X.to_numpy(), columns=list(X.columns)
+    )
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from coaltree import InputError, Posterior, Tree, plotting
+from coaltree import InputError, Tree, plotting
 from coaltree.plotting import geometry
 from coaltree.plotting.style import color_of
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.artists import collection, names
 
 
@@ -38,7 +39,7 @@ def test_densitree_colours_clusters(posterior):
 
 def test_densitree_follows_weights():
     trees = [Tree([[0, 1], [2, 3]], [1, 2]), Tree([[0, 2], [1, 3]], [1, 3])]
-    post = Posterior(
+    post = posterior_of_trees(
         np.stack([t.children for t in trees]), np.stack([t.times for t in trees]), log_weights=np.log([0.9, 0.1])
     )
     segments = collection(plotting.densitree(post, max_trees=10), "trees").get_segments()

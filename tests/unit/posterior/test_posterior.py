@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import grouped_posterior, random_posterior
 
 # What it holds
@@ -15,11 +16,13 @@ from tests.posteriors import grouped_posterior, random_posterior
 
 def test_weights_are_normalised_from_logs():
     children = np.tile([[0, 1], [2, 3]], (3, 1, 1))
-    post = ct.Posterior(children, np.tile([1.0, 2.0], (3, 1)), log_weights=[1000.0, 1000.0 + math.log(2), -np.inf])
+    post = posterior_of_trees(
+        children, np.tile([1.0, 2.0], (3, 1)), log_weights=[1000.0, 1000.0 + math.log(2), -np.inf]
+    )
     np.testing.assert_allclose(post.weights, [1 / 3, 2 / 3, 0.0])
     assert post.ess == pytest.approx(1 / (1 / 9 + 4 / 9))
     assert post.log_evidence is None
-    np.testing.assert_array_equal(post.chain, [0, 0, 0])
+    np.testing.assert_array_equal(post.draws.chain, [0, 0, 0])
     assert post.labels == ("0", "1", "2")
 
 
@@ -34,21 +37,28 @@ def test_trees_are_a_lazy_sequence(post):
 
 
 def test_posterior_arrays_are_read_only(post):
-    for array in (post.children, post.times, post.weights, post.log_weights, post.chain, post.log_joint):
+    for array in (
+        post.draws.children,
+        post.draws.times,
+        post.weights,
+        post.draws.log_weights,
+        post.draws.chain,
+        post.log_joint,
+    ):
         with pytest.raises(ValueError):
             array[0] = 1
-    for name in ("children", "times", "columns", "log_weights", "is_chain"):
+    for name in ("model", "draws", "info", "labels", "weights"):
         with pytest.raises(AttributeError):
             setattr(post, name, None)
 
 
 def test_columns_are_given_or_read_from_a_frame():
     X = np.zeros((7, 2))
-    assert random_posterior(0, X=X).columns is None
-    assert random_posterior(0, X=X, columns=["u", "v"]).columns == ("u", "v")
+    assert random_posterior(0, X=X).model.columns is None
+    assert random_posterior(0, X=X, columns=["u", "v"]).model.columns == ("u", "v")
     post = random_posterior(0, X=pd.DataFrame(X, columns=[1, "v"]))
-    assert post.columns == ("1", "v")
-    assert post[:3].columns == ct.concat([post, post]).columns == ("1", "v")
+    assert post.model.columns == ("1", "v")
+    assert post[:3].model.columns == ct.concat([post, post]).model.columns == ("1", "v")
 
 
 def test_posterior_pickles_leave_out_caches():
@@ -71,7 +81,7 @@ def test_map_tree(post):
 
 
 def test_map_tree_needs_a_log_joint():
-    post = ct.Posterior([[[0, 1]]], [[1.0]])
+    post = posterior_of_trees([[[0, 1]]], [[1.0]])
     with pytest.raises(ct.InputError, match="mcc_tree"):
         post.map_tree()
 
@@ -87,7 +97,7 @@ def test_thin_and_slices_keep_draws_together():
     np.testing.assert_allclose(part.weights, post.weights[3:9] / post.weights[3:9].sum())
     assert part.theta["ell"].tolist() == list(range(3, 9))
     assert part.theta["m"].shape == (6, 2, 2)
-    assert part.chain.tolist() == [0, 0, 0, 1, 1, 1]
+    assert part.draws.chain.tolist() == [0, 0, 0, 1, 1, 1]
     assert part.log_evidence is None and post[:].log_evidence == post.log_evidence
     thinned = post.thin(4)
     assert thinned.theta["ell"].tolist() == [0, 4, 6, 10]
@@ -102,31 +112,33 @@ def test_thin_and_slices_keep_draws_together():
 
 def test_leaf_values_are_the_means_of_rows():
     post = grouped_posterior()
-    X = np.array(post.X)
-    X[post.groups == 0, 1] = np.nan
-    X[np.flatnonzero(post.groups == 2)[0], 0] = np.nan
+    X = np.array(post.model.X)
+    X[post.model.groups == 0, 1] = np.nan
+    X[np.flatnonzero(post.model.groups == 2)[0], 0] = np.nan
     post = grouped_posterior(X=X)
-    expected = [[np.nanmean(column) if not np.isnan(column).all() else np.nan for column in X[post.groups == i].T]
+    expected = [[np.nanmean(column) if not np.isnan(column).all() else np.nan for column in X[post.model.groups == i].T]
                 for i in range(post.n)]  # fmt: skip
-    np.testing.assert_allclose(post.leaf_values(), expected)
-    assert np.isnan(post.leaf_values()[0, 1]) and not np.isnan(post.leaf_values()[2]).any()
+    np.testing.assert_allclose(post.model.leaf_values(), expected)
+    assert np.isnan(post.model.leaf_values()[0, 1]) and not np.isnan(post.model.leaf_values()[2]).any()
     alone = random_posterior(0, X=np.eye(7))
-    np.testing.assert_array_equal(alone.leaf_values(), alone.X)
+    np.testing.assert_array_equal(alone.model.leaf_values(), alone.model.X)
     with pytest.raises(ct.InputError, match="does not include its data"):
-        random_posterior(0).leaf_values()
+        random_posterior(0).model.leaf_values()
 
 
 def test_noise_level_is_that_of_the_draw_or_the_fixed_one():
     post = grouped_posterior()
-    assert post.noise_level(3) == post.theta["noise_level"][3]
-    np.testing.assert_allclose(post.row_variances(3), post.noise_level(3) * post.tail_scale[3])
-    assert random_posterior(0, noise=0.25).noise_level(3) == 0.25
+    noise = post.model.noise_of(post.draws, 3)
+    assert noise.level == post.theta["noise_level"][3]
+    np.testing.assert_array_equal(noise.tail_scale, post.draws.tail_scale[3])
+    fixed = random_posterior(0, noise=0.25)
+    assert fixed.model.noise_of(fixed.draws, 3).level == 0.25
     with pytest.raises(ct.InputError, match="no draws of its noise level"):
-        random_posterior(0, noise="learn").noise_level(0)
+        random_posterior(0, X=np.eye(7), covariance=ct.Spherical(), noise="learn").check()
 
 
 def test_outlier_score_is_the_mean_scale_of_each_row():
     post = grouped_posterior()
-    np.testing.assert_allclose(post.outlier_score, post.weights @ post.tail_scale)
-    assert int(post.outlier_score.argmax()) == 1
-    assert random_posterior(0).outlier_score is None
+    np.testing.assert_allclose(post.draws.outlier_score, post.weights @ post.draws.tail_scale)
+    assert int(post.draws.outlier_score.argmax()) == 1
+    assert random_posterior(0).draws.outlier_score is None

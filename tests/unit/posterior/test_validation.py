@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.validation import check_array, check_log_weights
 
 
@@ -39,7 +40,7 @@ from coaltree.posterior.validation import check_array, check_log_weights
 def test_posterior_refuses_what_does_not_fit(change, message):
     given = {"children": np.tile([[0, 1], [2, 3]], (2, 1, 1)), "times": np.tile([1.0, 2.0], (2, 1))} | change
     with pytest.raises(ct.InputError, match=message):
-        ct.Posterior(**given)
+        posterior_of_trees(**given)
 
 
 def test_check_log_weights_makes_the_mean_weight_1():

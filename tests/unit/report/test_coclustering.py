@@ -2,8 +2,8 @@
 
 import numpy as np
 
-import coaltree as ct
 from coaltree.posterior.clusters.answer import ClusterAnswer, answer_for
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import coclustering, figures
 from coaltree.report.partitions import make_partitions
 from tests.pages import decoded, rendered, words_of
@@ -33,7 +33,7 @@ def test_uncertain_leaves_may_be_in_none_of_the_clusters():
     # (0 1) and (2 3), with leaf 4 with the former in six trees of ten; (2 3) is a clade of all
     left = [[0, 1], [2, 3], [4, 5], [6, 7]]
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
-    post = ct.Posterior(np.array([left] * 6 + [right] * 4), np.tile([1.0, 1.1, 2.0, 5.0], (10, 1)))
+    post = posterior_of_trees(np.array([left] * 6 + [right] * 4), np.tile([1.0, 1.1, 2.0, 5.0], (10, 1)))
     answer = answer_for(post, 2)
     found = coclustering.uncertain_leaves(post, answer)
     (leaf,) = found["leaves"]

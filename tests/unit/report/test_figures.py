@@ -32,7 +32,7 @@ def test_data_figure_is_in_tree_order(posterior):
     order = figures.tree_figure(posterior)[0].leaf_order()
     content = figures.data_figure(*figures.leaf_data(posterior), order)
     back = decoded_values(content["codes"], content["low"], content["high"])
-    expected = np.clip(posterior.X[order], content["low"], content["high"])
+    expected = np.clip(posterior.model.X[order], content["low"], content["high"])
     np.testing.assert_allclose(back.reshape(40, 6), expected, atol=1e-2)
     assert content["twoSided"]
     assert not content["scaled"]
@@ -40,7 +40,7 @@ def test_data_figure_is_in_tree_order(posterior):
 
 def test_data_figure_scales_columns_of_other_scales_and_keeps_both(posterior):
     order = figures.tree_figure(posterior)[0].leaf_order()
-    X = posterior.X * [1, 10, 100, 1000, 1, 0] + [0, 5, 0, 0, 0, 7]
+    X = posterior.model.X * [1, 10, 100, 1000, 1, 0] + [0, 5, 0, 0, 0, 7]
     X[3, 2] = np.nan
     content = figures.data_figure(X, list("abcdef"), order)
     assert content["scaled"]
@@ -73,7 +73,7 @@ def test_data_figure_of_leaves_with_several_rows_shows_their_means():
     text = report_html(post, n_clusters=2)
     order = figures.tree_figure(post)[0].leaf_order()
     assert content_of(text)["data"] == figures.data_figure(*figures.leaf_data(post), order)
-    np.testing.assert_allclose(figures.leaf_data(post)[0], post.leaf_values())
+    np.testing.assert_allclose(figures.leaf_data(post)[0], post.model.leaf_values())
     assert content_of(text)["data"]["of"] == [9, 3]
     words = words_of(text)
     assert "9 leaves · 18 rows · 3 columns" in words

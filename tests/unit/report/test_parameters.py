@@ -4,6 +4,7 @@ import numpy as np
 
 import coaltree as ct
 from coaltree.posterior.diagnostics.outliers import describe_noise
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import parameters, report_html
 from tests.browser.posteriors import chain_posterior
 from tests.pages import decoded_values, rendered, words_of
@@ -24,8 +25,8 @@ def test_parameters_that_are_numbers_have_weighted_median_and_interval():
     section = shown(post, found)
     assert "51 6 to 96" in words_of(section)
     assert "R-hat 1.01, effective sample size 88" in section
-    weighted = ct.Posterior(
-        post.children, post.times, theta={"amplitude": draws}, log_weights=np.where(draws < 91, -99.0, 0.0)
+    weighted = posterior_of_trees(
+        post.draws.children, post.draws.times, theta={"amplitude": draws}, log_weights=np.where(draws < 91, -99.0, 0.0)
     )
     assert "96 91 to 101" in words_of(shown(weighted))
 
@@ -52,7 +53,7 @@ def test_parameters_that_are_vectors_and_matrices():
 
 def test_parameters_of_a_given_covariance_are_none():
     post = chain_posterior(8, 2, 10)
-    bare = ct.Posterior(post.children, post.times)
+    bare = posterior_of_trees(post.draws.children, post.draws.times)
     assert "no parameters were estimated" in shown(bare)
 
 
@@ -66,7 +67,7 @@ def test_outliers_and_noise_are_told():
     words = words_of(report_html(post))
     assert f"Measurement noise: {describe_noise(post)}." in words
     assert "One row is an outlier:" in words
-    assert f"row 1 {post.labels[post.groups[1]]}" in words
+    assert f"row 1 {post.labels[post.model.groups[1]]}" in words
     assert "noise_level Measurement noise of a row" in words
     scales = np.ones((40, 13))
     assert "There are no outliers" in words_of(shown_noise(grouped_posterior(n_trees=40, tail_scale=scales)))

@@ -9,6 +9,7 @@ import pytest
 import coaltree as ct
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.diagnostics.model_checks import check_or_reason
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import report_html, summary_cards, svg
 from tests.browser.posteriors import chain_posterior
 from tests.pages import content_of, rendered, words_of
@@ -27,7 +28,7 @@ def test_opening_number_is_the_suggested_one():
 
 def test_opening_number_is_one_where_none_stands_out():
     trees = [random_tree(32, np.random.default_rng(seed)) for seed in range(30)]  # which have nothing in common
-    post = ct.Posterior(np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees]))
+    post = posterior_of_trees(np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees]))
     suggestion = post.suggest_n_clusters()
     assert suggestion.n_clusters == 1
     start = summary_cards.opening_number(post, None)
@@ -48,7 +49,7 @@ def test_cluster_cards_tell_number_and_stability():
     start = summary_cards.OpeningNumber(2, "2 clusters suggested", "Because.")
 
     def said(children, k=2):
-        post = ct.Posterior(np.array(children), times[: len(children)])
+        post = posterior_of_trees(np.array(children), times[: len(children)])
         return summary_cards.cluster_cards(post, start, answer_for(post, k))
 
     number_card, stable = said([same] * 10)
@@ -72,7 +73,7 @@ def shown(model):
 
 def test_model_checks_show_p_value_and_option_of_each():
     X, tree = ct.simulate(40, 3, noise=1.0, random_state=0)
-    post = ct.Posterior(
+    post = posterior_of_trees(
         tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(3)), columns=["<a>", "b", "c"]
     )
     found = post.check()
@@ -94,7 +95,7 @@ def test_model_checks_show_p_value_and_option_of_each():
 def test_model_card_warns_of_supports_that_are_too_high():
     X, tree = ct.simulate(40, 2, random_state=0)
     X = np.column_stack([X, X + 0.1 * np.random.default_rng(0).standard_normal(X.shape)])
-    found = ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
+    found = posterior_of_trees(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
     assert "correlation" in [one.name for one in found.wrong]
     card = summary_cards.model_card(found)
     assert card.grade == "poor"
@@ -108,6 +109,6 @@ def test_model_card_warns_of_supports_that_are_too_high():
 def test_model_checks_say_why_there_are_none():
     post = chain_posterior(8, 2, 10)
     assert "there are 8 different rows, and it takes 10" in shown(check_or_reason(post))
-    bare = check_or_reason(ct.Posterior(post.children, post.times))
+    bare = check_or_reason(posterior_of_trees(post.draws.children, post.draws.times))
     assert summary_cards.model_card(bare).grade == "unknown"
     assert shown(bare).strip().startswith("<p>The model cannot be checked: this posterior does not include its data")

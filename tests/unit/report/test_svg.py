@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import svg
 from coaltree.report.page import environment
 from tests.browser.posteriors import chain_posterior
@@ -52,7 +52,9 @@ def test_trace_has_a_line_for_each_chain_and_none_without_log_joint():
     assert [len(line) for line in found["lines"]] == [20, 20]
     assert found["y_ends"] == (post.log_joint.min(), post.log_joint.max())
     assert svg.trace(post[:1]) is None
-    unknown = ct.Posterior(post.children, post.times, chain=post.chain, log_joint=np.full(40, np.nan))
+    unknown = posterior_of_trees(
+        post.draws.children, post.draws.times, chain=post.draws.chain, log_joint=np.full(40, np.nan)
+    )
     assert svg.trace(unknown) is None
 
 

@@ -200,10 +200,10 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     post = _sample(source.table, settings, checkpoint, force)
     if "covariance_choice" in post.info:
         shell.say(f"covariance: {post.info['covariance_choice']}")
-    if post.transform is not None:
+    if post.model.transform is not None:
         shell.say(f"transform: {post.info['transform']}")
-    if post.is_resampled:
-        n_resamples = len(set(post.chain.tolist()))
+    if post.draws.is_resampled:
+        n_resamples = len(set(post.draws.chain.tolist()))
         shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
     if ending(post.info):
         shell.say(f"sampling: {ending(post.info)}")
@@ -221,9 +221,9 @@ def _annotate(post: "Posterior", source: "TableFile") -> None:
         return
     annotations = source.annotations
     kept = (~np.isnan(source.table.values).all(axis=1)).nonzero()[0]
-    if len(kept) == len(post.row_labels):  # rows with missing values only are in no tree
+    if len(kept) == len(post.model.row_labels):  # rows with missing values only are in no tree
         annotations = {name: [values[i] for i in kept] for name, values in annotations.items()}
-    post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in annotations.items()}
+    post.info[KEPT] = {name: of_leaves(values, post.model.groups) for name, values in annotations.items()}
 
 
 def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":

@@ -27,7 +27,7 @@ MAX_PARAMETERS = 20  # entries of a parameter that are shown one by one
     help="Show instead how well a group of rows is supported, and which rows wander in or out (may be repeated).",
 )
 def info(posterior: Path, group: tuple[str, ...]) -> None:
-    """Show what a posterior holds, its clusters, and its convergence.
+    """Show what a posterior contains, its clusters, and whether it has converged.
 
     Each cluster is looked for in every sampled tree, by the closest clade: the one with the largest Jaccard similarity
     (rows in both, divided by rows in either). Its stability is the mean similarity. The probability that a row is in it
@@ -66,22 +66,22 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
     yield "leaves", f"{post.n}: {shortlist(post.labels, 4)}"
     if rows := describe_rows(post):
         yield "rows", rows
-    if post.errors is not None:
-        yield "errors", f"{post.errors.min():.4g} to {post.errors.max():.4g}, standard errors of the rows"
-    if post.X is not None:
-        names = "" if post.columns is None else f": {shortlist(post.columns, 4)}"
-        yield "columns", f"{post.X.shape[1]}{names}"
-        yield "missing values", str(int(np.isnan(post.X).sum()))
-    n_chains = len(np.unique(post.chain))
-    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.is_resampled else 'chain')}"
-    if post.is_resampled:
+    if post.model.errors is not None:
+        yield "errors", f"{post.model.errors.min():.4g} to {post.model.errors.max():.4g}, standard errors of the rows"
+    if post.model.X is not None:
+        names = "" if post.model.columns is None else f": {shortlist(post.model.columns, 4)}"
+        yield "columns", f"{post.model.X.shape[1]}{names}"
+        yield "missing values", str(int(np.isnan(post.model.X).sum()))
+    n_chains = len(np.unique(post.draws.chain))
+    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.draws.is_resampled else 'chain')}"
+    if post.draws.is_resampled:
         yield "resampled", f"columns: {MEANING}"
     for key in ("transform", "sampler", "seed", "n_warmup", "left_out", "ties"):
         if key in post.info:
             yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)
-    if post.covariance is not None:
+    if post.model.covariance is not None:
         auto = post.info.get("covariance_choice")
-        yield "covariance", f"auto: {auto}" if auto else type(post.covariance).__name__
+        yield "covariance", f"auto: {auto}" if auto else type(post.model.covariance).__name__
     yield "noise", describe_noise(post)
     for row in find_outliers(post, MAX_OUTLIERS):
         yield "outlier", str(row)
@@ -97,7 +97,7 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
         if draws.ndim > 2 or draws[0].size > MAX_PARAMETERS:
             yield f"{name} matrix" if draws.ndim > 2 else name, f"draws of shape {draws.shape[1:]}"
             continue
-        titles = [name] if draws.ndim == 1 else [f"{name}, {column}" for column in post.model_columns]
+        titles = [name] if draws.ndim == 1 else [f"{name}, {column}" for column in post.model.used_columns]
         for title, values in zip(titles, draws.reshape(len(draws), -1).T, strict=True):
             low, median, high = weighted_quantile(values, post.weights, [0.05, 0.5, 0.95])
             yield title, f"{median:.4g}  (90 %: {low:.4g} to {high:.4g})"

@@ -53,6 +53,7 @@ def use_everything(folder: Path) -> None:
 
     from ...inference.fit import fit
     from ...model.process.simulation import simulate
+    from ...posterior.diagnostics.agreement import chains_agree
     from ...tree.merges import restricted_trees
     from ..outputs import write_result
 
@@ -66,8 +67,8 @@ def use_everything(folder: Path) -> None:
         post = fit(X, covariance, **short)
         write_result(folder, post, 2, "warm-up")
         post.suggest_n_clusters()
-        post.agreement()
-        restricted_trees(post.children, post.times, np.arange(3))
+        chains_agree(post)
+        restricted_trees(post.draws.children, post.draws.times, np.arange(3))
         post.check()
         post.loo()
         post.support([0, 1])

@@ -10,6 +10,7 @@ from ...model.draws import Merges, State
 from ...model.model import Model
 from ...model.process.noise import NOISE_LEVEL, at_least_floor, first_draw
 from ...posterior import Posterior
+from ...posterior.validation import require_one_likelihood
 from ...tree import Tree
 from ...tree.merges import restricted
 
@@ -23,7 +24,7 @@ def starts_of_chains(start: Any, model: Model, n_chains: int) -> list[Start]:
     if not isinstance(start, Posterior | Tree):
         raise InputError(f"start must be a Posterior or a Tree, not {type(start).__name__}.")
     if isinstance(start, Posterior):
-        start.require_one_likelihood("start=", 'give fit(…, resample="columns") no start')
+        require_one_likelihood(start, "start=", 'give fit(…, resample="columns") no start')
     if start.labels != model.leaves.labels:
         raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
     if isinstance(start, Tree):
@@ -35,21 +36,23 @@ def starts_of_chains(start: Any, model: Model, n_chains: int) -> list[Start]:
     for name, value in model.covariance.theta.items():
         if start.theta[name].shape[1:] != np.shape(value):
             raise InputError(f"start has draws of {name} for other columns than those of X; fit it to the same table.")
-    last = [np.flatnonzero(start.chain == c)[-1] for c in np.unique(start.chain)]
+    last = [np.flatnonzero(start.draws.chain == c)[-1] for c in np.unique(start.draws.chain)]
     return [_from_draw(start, last[c % len(last)], model) for c in range(n_chains)]
 
 
 def _from_draw(posterior: Posterior, t: int, model: Model) -> State:
-    tree = restricted(posterior.children[t].astype(np.int64), posterior.times[t], model.leaves.distinct.first)
+    tree = restricted(
+        posterior.draws.children[t].astype(np.int64), posterior.draws.times[t], model.leaves.distinct.first
+    )
     theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in posterior.theta.items()}
     noise, imputed = first_draw(model.noise), np.full(model.n_missing, np.nan)
     if NOISE_LEVEL in theta:
         noise = noise._replace(level=at_least_floor(model.noise, theta.pop(NOISE_LEVEL)))
-    scales = posterior.tail_scale
+    scales = posterior.draws.tail_scale
     if scales is not None and model.n_scales and scales.shape[1] == len(model.leaves.places):
         noise = noise._replace(tail_scale=np.array(scales[t, model.leaves.kept]))
-    if posterior.imputed is not None and model.n_missing:
-        assert posterior.X is not None  # whose entries these are
-        last = imputed_in_model(posterior.imputed[t : t + 1], posterior.X, posterior.used)[0]
+    if posterior.draws.imputed is not None and model.n_missing:
+        assert posterior.model.X is not None  # whose entries these are
+        last = imputed_in_model(posterior.draws.imputed[t : t + 1], posterior.model.X, posterior.model.used)[0]
         imputed = last if len(last) == model.n_missing else imputed
     return State(tree, model.covariance.with_theta(theta), noise, imputed)

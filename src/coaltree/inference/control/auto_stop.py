@@ -22,6 +22,7 @@ import numpy as np
 from ...model.draws import Draws, concatenate
 from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
+from ...posterior.diagnostics.agreement import chains_agree
 from ...posterior.diagnostics.watched import is_merge, watched
 from ..settings import CONVERGED, FIRST_LOOK, INTERRUPTED, ITERATIONS_SPENT, RunSettings
 from .run_state import RunState
@@ -71,7 +72,7 @@ def with_answer(state: RunState, to_posterior: ToPosterior | None, is_last: bool
         return state
     if not convergence.is_converged(seen | {"topology_ess": math.nan} if is_last else seen):
         return state
-    return state._replace(figures=seen | {"agreement": to_posterior(state).agreement()})
+    return state._replace(figures=seen | {"agreement": chains_agree(to_posterior(state))})
 
 
 def _agree(agreement: Any) -> bool:

@@ -27,7 +27,10 @@ from ...model.process.simulation import simulate
 from ...model.process.whitened import Problem
 from ...posterior.clusters.answer import answer_for
 from ...posterior.clusters.explanation import explain
-from ...posterior.posterior import Posterior
+from ...posterior.diagnostics.agreement import chains_agree
+from ...posterior.diagnostics.convergence import topology_ess_of
+from ...posterior.io.nexus import annotated_tree
+from ...posterior.of_trees import posterior_of_trees
 from ...samplers.base import Tails
 from ...samplers.regraft.outlier_moves import move_together
 from ...samplers.regraft.update import make_engine, sweep
@@ -91,15 +94,15 @@ def use_posterior() -> None:
     trees = [tree if i % 2 else simulate_tree(tree.n, rng) for i in range(n_draws)]
     children, times = np.array([tree.children for tree in trees]), np.array([tree.times for tree in trees])
     chain, drawn = np.arange(n_draws) // (n_draws // 2), rng.standard_normal(n_draws)
-    post = Posterior(children, times, log_joint=drawn, chain=chain, X=X, covariance=Spherical(), noise=0.1)
+    post = posterior_of_trees(children, times, log_joint=drawn, chain=chain, X=X, covariance=Spherical(), noise=0.1)
     post.suggest_n_clusters()
     answer_for(post, 2)
     post.coclustering(2)
-    post.annotated_tree()
-    post.agreement()
+    annotated_tree(post)
+    chains_agree(post)
     post.check(n_trees=2)
     explain(post, post.cut(2))
-    assert post.topology_ess > 0.0
+    assert topology_ess_of(post) > 0.0
 
 
 def use_parameters() -> None:

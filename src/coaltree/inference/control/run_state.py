@@ -198,7 +198,7 @@ def _draws_from_dict(content: Any, model: Model, n_draws: int) -> tuple[Draws, .
         "theta": {name: Array("f", (n_draws, *np.shape(value)), is_finite) for name, value in theta.items()},
         "tail_scale": Array("f", (n_draws, model.n_scales), _are_positive) if model.n_scales else _NONE,
         "imputed": _NONE if model.missing is None else Array("f", (n_draws, model.n_missing), is_finite),
-        "chain": _NONE,
+        "series": _NONE,
         "column_weights": _NONE,
     }
     check_fields(content, schema)

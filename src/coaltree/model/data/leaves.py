@@ -105,9 +105,13 @@ def leaves_of(
     errors: np.ndarray | None,
     *,
     quiet: bool,
+    are_apart: bool = False,
 ) -> Leaves:
-    """The leaves of these names, where the leaf of each row is known, or every row is one."""
-    fixed = not noise.is_learnt and noise.level > 0.0
+    """The leaves of these names, where the leaf of each row is known, or every row is one.
+
+    No row is taken for a copy of another under a fixed noise, or if they are known to be apart.
+    """
+    fixed = are_apart or (not noise.is_learnt and noise.level > 0.0)
     if groups is None:
         distinct = find_distinct(table.values, labels, has_density=fixed, quiet=quiet)
         return Leaves(labels, None, distinct, distinct.first, None, errors, fixed)

@@ -17,6 +17,9 @@ class Table(NamedTuple):
     features: tuple[str, ...] | None
 
 
+NO_TABLE = Table(np.empty((0, 0)), (), None)  # of a model that chains alone see
+
+
 def column_names(X: Any) -> tuple[str, ...] | None:
     """The names of the columns of a `Table` or DataFrame, None for anything else."""
     if isinstance(X, Table):

@@ -122,7 +122,7 @@ def noise_model(noise: Noise, values: np.ndarray, errors: np.ndarray | None = No
     prior, log_floor, log_unit = noise.prior, -math.inf, 0.0
     if prior is None:
         prior, log_unit = _DEFAULT_PRIOR, 2.0 * math.log(typical_error(errors))  # so that no unit of errors matters
-        if noise.is_learnt:
+        if noise.is_learnt and values.size:
             log_floor = math.log(max(rounding_share(values), 1e-12)) - log_unit
     error2 = np.ones(len(values)) if errors is None else np.square(errors)
     return NoiseModel(

@@ -29,8 +29,8 @@ from ...model.process.leaf_messages import expected_leaves
 from ...numerics.weighted import pick_trees, weighted_quantile
 from ...tree.merges import layout, parents
 from ..io.pandas_output import in_order_of
-from ..predictive.row_densities import covariance_of, leaf_messages
 from ..trees.group_support import read_group
+from ..validation import require_model
 from .closest_clades import closest_clades
 from .stability import read_labels
 
@@ -113,7 +113,7 @@ def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray])
     explained: list[Explanation | None] = [None] * len(partitions)
     masks = {i: _members(labels) for i, labels in enumerate(partitions) if labels.max() > 0}
     try:
-        posterior.require_model("explain")
+        require_model(posterior, "explain")
     except InputError:
         return explained
     if not masks:
@@ -134,12 +134,12 @@ def _members(numbers: np.ndarray) -> np.ndarray:
 
 def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any, ...], level: float) -> Explanation:
     """Explain groups of leaves, members (G, n) of bool, none of them all leaves."""
-    posterior.require_model("explain")
+    require_model(posterior, "explain")
     if members.all(axis=1).any():
         raise InputError("a group of all leaves has nothing to be compared with; give at least two clusters.")
     sisters = np.array([sister_of(posterior.mean_tree().children, rows) for rows in members])
     unit = np.array([_unit(posterior, rows, beside) for rows, beside in zip(members, sisters, strict=True)])
-    d = len(posterior.model_columns)
+    d = len(posterior.model.used_columns)
     n_draws = int(np.clip(_MAX_CELLS // (posterior.n * d), _MIN_DRAWS, _MAX_DRAWS))
     draws, weights = pick_trees(posterior.weights, n_draws)
     with single_threaded_blas():
@@ -151,7 +151,7 @@ def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any
         2, *drawn.shape[1:]
     )
     effect = np.tensordot(weights, drawn, 1)
-    return Explanation(names, posterior.model_columns, members, sisters, effect, low, high)
+    return Explanation(names, posterior.model.used_columns, members, sisters, effect, low, high)
 
 
 def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -180,9 +180,9 @@ def _closest(children: np.ndarray, group: np.ndarray) -> int:
 
 def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.ndarray:
     """(k,) standard deviation of each column within a group and its sister; the whole column counts as one row."""
-    values = posterior.model_values()
-    if posterior.groups is not None:
-        values = leaf_means(values, posterior.groups)
+    model = posterior.model
+    values = model.values if model.replicates is None else leaf_means(model.values, model.replicates.leaf)
+    values = values[model.leaves.distinct.group]
     total = np.nanvar(values, axis=0)
     squares, df = total.copy(), np.ones(values.shape[1])
     for part in (values[group], values[sister]):
@@ -201,7 +201,7 @@ def _differences(
     rng = np.random.default_rng(_SEED)
     for t in draws.tolist():
         values = _leaf_values(posterior, t, rng)
-        own, beside = (_closest_leaves(posterior.children[t], groups) for groups in (members, sisters))
+        own, beside = (_closest_leaves(posterior.draws.children[t], groups) for groups in (members, sisters))
         is_inner, is_outer = ((a <= b).all(axis=1, keepdims=True) for a, b in ((own, beside), (beside, own)))
         own, beside = own & ~(beside & is_outer & ~is_inner), beside & ~(own & is_inner)
         lost = ~own.any(axis=1) | own.all(axis=1) | ~beside.any(axis=1)  # not there at all: as in the mean tree
@@ -219,12 +219,14 @@ def _closest_leaves(children: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np.ndarray:
     """(n, k) a draw of the leaves' values without noise, given tree, parameters and missing entries of draw t."""
-    values, variances = leaf_messages(posterior, t)
+    state, group = posterior.model.state_of(posterior.draws, t), posterior.model.leaves.distinct.group
+    values, variances = posterior.model.leaf_messages(state)
+    values, variances = values[group], variances[group]
     if not variances.any():
         return values
     tree, d = posterior.trees[t], values.shape[1]
-    whitener: Whitener = covariance_of(posterior, t).whitener(d)
+    whitener: Whitener = state.covariance.whitener(d)
     made = simulate_data(tree, d, rng, whitener.color)
     noise = np.sqrt(variances)[:, None] * whitener.color(rng.standard_normal(values.shape))
     made += expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)
-    return made
+    return np.asarray(made)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._runtime.formatting import beside_limit, count
+from ..._runtime.once import once
 from ..._runtime.validation import check_count
 from ...numerics.weighted import effective_sample_size
 from ..diagnostics import resamples
@@ -71,6 +72,9 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
     return _suggestion(*least_stability(posterior, cuts), end)
 
 
+usual_suggestion = once(suggest_n_clusters)
+
+
 def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(cuts,) S_k of several partitions of the leaves, and its standard error.
 
@@ -87,7 +91,7 @@ def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> tuple[np.
             passes.append(np.full(posterior.n, -1))
         place[rows.tobytes()] = at, int(passes[at].max()) + 1
         passes[at][rows] = passes[at].max() + 1
-    similar = [closest_clades(posterior.children, numbers).similarity for numbers in passes]
+    similar = [closest_clades(posterior.draws.children, numbers).similarity for numbers in passes]
     least, errors = np.empty(len(cuts)), np.empty(len(cuts))
     for k, partition in enumerate(clusters):
         of_each = np.stack([similar[at][:, j] for at, j in (place[rows.tobytes()] for rows in partition)])
@@ -99,10 +103,10 @@ def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> tuple[np.
 def _standard_error(posterior: "Posterior", values: np.ndarray) -> float:
     """The Monte Carlo standard error of the posterior mean of values (T,)."""
     weights, ess = posterior.weights, np.nan
-    if posterior.is_resampled:
-        ess = resamples.scalar_ess(values, posterior.chain)
-    elif posterior.is_chain and posterior.has_equal_weights:
-        ess = series_ess(values, posterior.chain)
+    if posterior.draws.is_resampled:
+        ess = resamples.scalar_ess(values, posterior.draws.chain)
+    elif posterior.draws.is_chain and posterior.draws.has_equal_weights:
+        ess = series_ess(values, posterior.draws.chain)
     if not np.isfinite(ess):
         ess = effective_sample_size(weights)
     return float(np.sqrt(weights @ np.square(values - weights @ values) / ess))

@@ -110,14 +110,14 @@ def stability_and_membership(
 ) -> tuple[ClusterStability, np.ndarray]:
     """Stability with intervals that have probability `level`, and membership (n, k)."""
     weights = posterior.weights
-    similar, nodes = closest_clades(posterior.children, partition.numbers)
+    similar, nodes = closest_clades(posterior.draws.children, partition.numbers)
     ends = np.array([(1 - level) / 2, (1 + level) / 2, (1 - WORD_LEVEL) / 2])
     *interval, low = np.stack([weighted_quantile(values, weights, ends) for values in similar.T], axis=1)
     mean = np.minimum(weights @ similar, 1.0)
     words = tuple(map(in_a_word, mean, low))
     sizes = np.bincount(partition.numbers[partition.numbers >= 0])
     stability = ClusterStability(partition.clusters, sizes, mean, np.stack(interval, axis=1), words)
-    inside = times_inside(posterior.children, nodes, weights)
+    inside = times_inside(posterior.draws.children, nodes, weights)
     return stability, inside / np.maximum(inside.sum(axis=1, keepdims=True), 1.0)
 
 
@@ -134,5 +134,5 @@ def coclustering(posterior: "Posterior", clusters: ArrayLike) -> np.ndarray:
     labels = posterior.cut(int(np.asarray(clusters))) if is_whole(clusters) else clusters
     numbers = read_labels(labels, posterior).numbers
     require_memory(8 * n * n, f"The co-clustering matrix of {n} leaves", "cut() and membership() need none")
-    nodes = closest_clades(posterior.children, numbers).nodes
-    return times_together(posterior.children, nodes, posterior.weights, np.arange(n))
+    nodes = closest_clades(posterior.draws.children, numbers).nodes
+    return times_together(posterior.draws.children, nodes, posterior.weights, np.arange(n))

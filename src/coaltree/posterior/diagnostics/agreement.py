@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..._runtime.once import once
 from ..._runtime.validation import as_number
 from ..clusters.closest_clades import closest_clades
 from .ess import by_chain
@@ -40,13 +41,14 @@ def from_info(stopping: Any) -> ChainAgreement | None:
     return ChainAgreement(int(n_clusters), difference) if is_known else None
 
 
+@once
 def chains_agree(posterior: "Posterior") -> ChainAgreement | None:
     """Compare the chains; None where there are no two."""
-    chains = by_chain(posterior.chain)
-    is_series = posterior.is_chain and posterior.has_equal_weights and not posterior.is_resampled
+    chains = by_chain(posterior.draws.chain)
+    is_series = posterior.draws.is_chain and posterior.draws.has_equal_weights and not posterior.draws.is_resampled
     if not is_series or len(chains) < 2:
         return None
     k = max(posterior.suggest_n_clusters().n_clusters, 2)
-    similarity = closest_clades(posterior.children, np.asarray(posterior.cut(k))).similarity
+    similarity = closest_clades(posterior.draws.children, np.asarray(posterior.cut(k))).similarity
     means = np.array([similarity[draws].mean(axis=0) for draws in chains])
     return ChainAgreement(k, float(np.ptp(means, axis=0).max()))

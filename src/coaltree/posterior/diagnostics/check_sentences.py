@@ -45,41 +45,43 @@ def as_option(argument: str) -> str:
 
 
 def _noise(posterior: "Posterior", result: Result) -> Explained:
-    option = "" if posterior.noise.is_learnt else STUDENT
+    option = "" if posterior.model.noise.given.is_learnt else STUDENT
     if result.z[0] < 0.0:
         return "close relatives differ more than the model allows: it has too little noise", option
-    if posterior.noise.is_learnt:
+    if posterior.model.noise.given.is_learnt:
         return "large groups lie farther apart than close relatives lead to expect, as separated clusters do", ""
     return "close relatives differ less than the model says: it has too much noise", option
 
 
 def _tails(posterior: "Posterior", result: Result) -> Explained:
-    column = result.worst - (1 if posterior.tail_scale is None else 2)  # -2: the scales of Student's noise, -1: all
+    column = result.worst - (
+        1 if posterior.draws.tail_scale is None else 2
+    )  # -2: the scales of Student's noise, -1: all
     what = "the noise has" if column == -2 else "contrasts have"
-    tails = f"Student's t with {posterior.noise.df:g} df" if column == -2 else "a normal distribution"
+    tails = f"Student's t with {posterior.model.noise.given.df:g} df" if column == -2 else "a normal distribution"
     where = "" if column < 0 else f" in {_column(posterior, column)}"
     if result.z[result.worst] < 0.0:
         return f"{what} lighter tails than {tails}{where}, as of counts and ranks; it matters little to the tree", ""
-    option = STUDENT if posterior.noise.tails != "student" else _resampled(posterior)
+    option = STUDENT if posterior.model.noise.given.tails != "student" else _resampled(posterior)
     return f"{what} heavier tails than {tails}{where}: a few large differences decide where rows go", option
 
 
 def _outliers(posterior: "Posterior", result: Result) -> Explained:
     if result.z[0] < 0.0:
         return "rows come in close pairs; repeated measurements of one thing should be one leaf", "groups="
-    option = STUDENT if posterior.noise.tails != "student" else _resampled(posterior)
+    option = STUDENT if posterior.model.noise.given.tails != "student" else _resampled(posterior)
     return f"some rows are far from all others and join the tree late: {shortlist(latest_leaves(posterior), 5)}", option
 
 
 def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
     """Names of the leaves that join others latest, on average over the trees."""
     every = max(1, len(posterior) // MAX_TREES_FOR_LATENESS)
-    late = np.mean([lateness(children) for children in posterior.children[::every]], axis=0)
+    late = np.mean([lateness(children) for children in posterior.draws.children[::every]], axis=0)
     return [posterior.labels[i] for i in np.argsort(-late, kind="stable")[:most]]
 
 
 def _skewness(posterior: "Posterior", result: Result) -> Explained:
-    d = len(posterior.model_columns)
+    d = len(posterior.model.used_columns)
     is_up, grows = result.z[result.worst] > 0.0, result.worst < d
     z = (1.0 if is_up else -1.0) * (result.z[:d] if grows else result.z[d:])
     others = int(np.count_nonzero(np.delete(z, result.worst % d) > CLEARLY_SKEWED))
@@ -91,14 +93,14 @@ def _skewness(posterior: "Posterior", result: Result) -> Explained:
 
 def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
     """Logarithms of the worst column and of all that are clearly skewed, where they are positive and X is raw."""
-    assert posterior.X is not None
-    X = posterior.X if posterior.used is None else posterior.X[:, posterior.used]
+    assert posterior.model.X is not None
+    X = posterior.model.X if posterior.model.used is None else posterior.model.X[:, posterior.model.used]
     columns = np.flatnonzero(z >= min(CLEARLY_SKEWED, z.max()))
-    if posterior.transform is not None or np.nanmin(X[:, columns]) <= 0.0:
+    if posterior.model.transform is not None or np.nanmin(X[:, columns]) <= 0.0:
         return ""
-    names = posterior.model_columns
+    names = posterior.model.used_columns
     every = len(columns) == X.shape[1]
-    log = True if every else [names[j] if posterior.columns is not None else int(names[j]) for j in columns]
+    log = True if every else [names[j] if posterior.model.columns is not None else int(names[j]) for j in columns]
     return f"transform=ct.{Preprocessor(log=log)!r}"
 
 
@@ -106,16 +108,16 @@ def _spread(posterior: "Posterior", result: Result) -> Explained:
     times = math.exp(result.excess[result.worst])
     factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
     seen = f"{_column(posterior, result.worst)} varies {factor} as much along the tree as the covariance says"
-    if posterior.n >= rows_for_full(len(posterior.model_columns)):
+    if posterior.n >= rows_for_full(len(posterior.model.used_columns)):
         return seen, FULL
-    return seen, 'covariance="diagonal"' if isinstance(posterior.covariance, Diagonal | Spherical) else ""
+    return seen, 'covariance="diagonal"' if isinstance(posterior.model.covariance, Diagonal | Spherical) else ""
 
 
 def _correlation(posterior: "Posterior", result: Result) -> Explained:
-    d = len(posterior.model_columns)
+    d = len(posterior.model.used_columns)
     strongest = int(np.argmax(np.abs(result.z[:-1])))
     first, second = (_column(posterior, part[strongest]) for part in pairs_of(d))
-    beyond = "" if isinstance(posterior.covariance, Diagonal | Scaled | Spherical) else " beyond the covariance"
+    beyond = "" if isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical) else " beyond the covariance"
     correlation = f"(correlation {float(result.excess[strongest]):.2f})"
     seen = f"columns vary together along the tree{beyond}, {first} and {second} most {correlation}"
     return seen, FULL if posterior.n >= rows_for_full(d) else _resampled(posterior)
@@ -131,13 +133,13 @@ def _clades(posterior: "Posterior", result: Result) -> Explained:
 
 def _resampled(posterior: "Posterior") -> str:
     """The argument to resample columns, where they are enough and the covariance does not tie them."""
-    is_free = isinstance(posterior.covariance, Spherical | Diagonal)
-    return RESAMPLE if is_free and len(posterior.model_columns) >= MIN_COLUMNS_TO_RESAMPLE else ""
+    is_free = isinstance(posterior.model.covariance, Spherical | Diagonal)
+    return RESAMPLE if is_free and len(posterior.model.used_columns) >= MIN_COLUMNS_TO_RESAMPLE else ""
 
 
 def _later_clade(posterior: "Posterior") -> list[str]:
     """Names of the group that merges later than its sister, most clearly so, in the tree of the highest weight."""
-    children = np.array(posterior.children[int(np.argmax(posterior.weights))])
+    children = np.array(posterior.draws.children[int(np.argmax(posterior.weights))])
     merges, z = shuffles(children)
     if not len(z):
         return []
@@ -148,8 +150,8 @@ def _later_clade(posterior: "Posterior") -> list[str]:
 
 def _column(posterior: "Posterior", number: int) -> str:
     """The name of a column of the model."""
-    name = posterior.model_columns[number]
-    return repr(shortened(name)) if posterior.columns is not None else f"column {name}"
+    name = posterior.model.used_columns[number]
+    return repr(shortened(name)) if posterior.model.columns is not None else f"column {name}"
 
 
 #: The sentence where all is fine, and what explains a failure, by the name of the check.

@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._runtime.once import once
 from ...numerics.ess import MIN_DRAWS, mixing
+from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
-from ..trees.clades import enumerate_clades
+from ..trees.clades import clade_table, enumerate_clades
+from . import resamples
 from .ess import last_of_chains, split_frequency_sd, topology_ess
 from .watched import entries, evenly_spaced, watched
 
@@ -36,7 +39,7 @@ Diagnostics = dict[str, Any]
 
 def series(post: Posterior) -> dict[str, np.ndarray]:
     """What is watched from draw to draw, (T, …): `watched`, and the parameters that it stands for."""
-    return {**watched(post.times, post.log_joint, post.theta), **entries(post.theta)}
+    return {**watched(post.draws.times, post.log_joint, post.theta), **entries(post.theta)}
 
 
 def figures(post: Posterior) -> Diagnostics:
@@ -44,8 +47,8 @@ def figures(post: Posterior) -> Diagnostics:
 
     Of an array parameter the worst element counts.
     """
-    found = {name: scalar_figures(draws, post.chain) for name, draws in series(post).items()}
-    return {**found, "split_frequency_sd": float(post.split_frequency_sd())}
+    found = {name: scalar_figures(draws, post.draws.chain) for name, draws in series(post).items()}
+    return {**found, "split_frequency_sd": split_frequency_sd_of(post)}
 
 
 def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
@@ -60,6 +63,25 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
         return {"r_hat": math.nan, "ess": math.nan}
     r_hat, ess = mixing(stacked)
     return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
+
+
+@once
+def topology_ess_of(post: "Posterior") -> float:
+    """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
+    draws, ids, found = post.draws, clade_table(post).ids, math.nan
+    if draws.is_resampled:
+        return resamples.topology_ess(ids, draws.chain)
+    if draws.is_chain and draws.has_equal_weights:
+        found = topology_ess(ids, draws.chain)
+    return found if np.isfinite(found) else effective_sample_size(post.weights)
+
+
+def split_frequency_sd_of(post: "Posterior", min_frequency: float = 0.1) -> float:
+    """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
+
+    Clades below `min_frequency` in every chain are ignored. Above 0.05 the chains disagree about the tree.
+    """
+    return float(split_frequency_sd(clade_table(post).ids, post.weights, post.draws.chain, min_frequency))
 
 
 def worst_figures(

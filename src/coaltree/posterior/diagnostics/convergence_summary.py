@@ -13,7 +13,7 @@ from ...errors import ConvergenceWarning
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
 from . import convergence, resamples
-from .agreement import DIFFERENCE_ABOVE, ChainAgreement
+from .agreement import DIFFERENCE_ABOVE, ChainAgreement, chains_agree
 from .watched import in_words, is_covariance
 
 #: Name, limit, whether values above it are too large (else those below are too small), and digits after the point.
@@ -86,22 +86,25 @@ class Summary(NamedTuple):
 
 def summarize(posterior: Posterior) -> Summary:
     """Summarize the convergence of chains, resamples or weighted particles."""
-    n_trees, n_chains = len(posterior), len(np.unique(posterior.chain))
+    n_trees, n_chains = len(posterior), len(np.unique(posterior.draws.chain))
     figures: list[Figure] = []
     scalars: dict[str, Any] = {}
-    if n_trees == 1 or not (posterior.is_chain or not posterior.has_equal_weights):
+    if n_trees == 1 or not (posterior.draws.is_chain or not posterior.draws.has_equal_weights):
         text = "One tree, or trees of which it is not known whether they are independent; coaltree.fit gives chains."
         return Summary("Convergence is unknown", text, "unknown", figures, scalars)
-    if not posterior.has_equal_weights:
+    if not posterior.draws.has_equal_weights:
         figures = [Figure("weighted_ess", effective_sample_size(posterior.weights))]
         text = f"{count(n_trees, 'weighted tree')}."
-    elif posterior.is_resampled:
+    elif posterior.draws.is_resampled:
         figures = resampled_figures(resamples.figures(posterior))
         text = f"{count(n_chains, 'resample')} of {count(n_trees // n_chains, 'tree')}: {resamples.MEANING}."
     else:
         found = convergence.figures(posterior)
         scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
-        figures = [*chain_figures(found, posterior.agreement()), Figure("topology_ess", posterior.topology_ess)]
+        figures = [
+            *chain_figures(found, chains_agree(posterior)),
+            Figure("topology_ess", convergence.topology_ess_of(posterior)),
+        ]
         text = f"{count(n_chains, 'chain')} of {count(n_trees // n_chains, 'tree')}."
         text += f" {sentence[:1].upper()}{sentence[1:]}." if (sentence := ending(posterior.info)) else ""
     grades = {figure.grade for figure in figures}

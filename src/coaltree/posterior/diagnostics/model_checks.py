@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._runtime.formatting import listed
+from ..._runtime.once import once
 from ..._runtime.random_streams import as_generator
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import RandomState
@@ -29,10 +30,12 @@ from ...errors import InputError
 from ...model.covariance import Scaled
 from ...model.covariance.base import DiagonalWhitener, Whitener, column_variances
 from ...model.data.replicates import replicates_of
+from ...model.model import Model
 from ...model.process import contrasts
+from ...model.process.noise import row_variances
 from ...numerics.weighted import pick_trees
 from ...tree.merges import layout, restricted
-from ..predictive.row_densities import covariance_of, rows_of
+from ..validation import require_model
 from . import check_statistics as statistics
 from .check_sentences import as_option, explain
 from .check_statistics import LARGE, View
@@ -156,16 +159,19 @@ def format_p(p_value: float) -> str:
 def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomState = 0) -> ModelCheck:
     """Check the model; `Posterior.check` explains the parameters."""
     check_count("n_trees", n_trees, 1)
-    posterior.require_model("check")
-    rows = _distinct_rows(posterior)
+    require_model(posterior, "check")
+    rows = _some_rows(posterior.model)
     if len(rows.leaves) < MIN_LEAVES:
         return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {MIN_LEAVES}")
-    cells = len(rows.rows) * len(posterior.model_columns)
+    cells = len(rows.rows) * len(posterior.model.used_columns)
     n_replicates = max(_MIN_REPLICATES, min(_REPLICATES_PER_TREE * n_trees, _MAX_CELLS // cells))
     draws, weights = pick_trees(posterior.weights, min(n_trees, n_replicates // _REPLICATES_PER_TREE))
     with single_threaded_blas():
         trees = (_DrawnTree(posterior, draw, rows) for draw in draws.tolist())
         return _compare(posterior, trees, weights, n_replicates, as_generator(random_state))
+
+
+usual_check = once(check)
 
 
 def check_or_reason(posterior: "Posterior") -> ModelCheck:
@@ -185,9 +191,9 @@ def _compare(
     rng: np.random.Generator,
 ) -> ModelCheck:
     """Compute all statistics of the data and of replicates on the same trees, and judge the differences."""
-    assert posterior.covariance is not None
-    d = len(posterior.model_columns)
-    names = statistics.applicable(posterior.covariance, d)
+    assert posterior.model.covariance is not None
+    d = len(posterior.model.used_columns)
+    names = statistics.applicable(posterior.model.covariance, d)
     compute = {**names, "sizes": statistics.contrast_sizes, "quantiles": statistics.contrast_quantiles}
     of_data: dict[str, list[np.ndarray]] = {name: [] for name in compute}
     of_model: dict[str, list[np.ndarray]] = {name: [] for name in compute}
@@ -206,7 +212,7 @@ def _compare(
         p_value, z = result.p_value, float(result.z[result.worst])
         is_wrong, is_fine = p_value < FALSE_ALARM_RATE / len(names), p_value >= FALSE_ALARM_RATE
         verdict = "wrong" if is_wrong else "fine" if is_fine else "doubtful"
-        has_scales = posterior.tail_scale is not None
+        has_scales = posterior.draws.tail_scale is not None
         size = statistics.size_of(name, result, d, has_scales=has_scales)
         if name == "tails" and size >= LARGE[name]:
             result = statistics.at_heavy_tails(result, has_scales=has_scales)
@@ -223,44 +229,44 @@ def _compare(
     return ModelCheck(tuple(checks), figures, len(weights))
 
 
-class _DistinctRows(NamedTuple):
-    """Leaves and rows that are no copies of others."""
+class _SomeRows(NamedTuple):
+    """The distinct leaves that are looked at, and their rows."""
 
-    leaves: np.ndarray
-    rows: np.ndarray
+    leaves: np.ndarray  # numbers among the distinct leaves
+    rows: np.ndarray  # numbers among the distinct rows
     groups: np.ndarray | None  # (rows,) leaf of each, numbered in the order of `leaves`
     set_variances: bool  # whether the covariance takes the columns' variances from these rows
 
 
-def _distinct_rows(posterior: "Posterior") -> _DistinctRows:
-    found = rows_of(posterior)
-    leaves, rows = np.sort(found.distinct.first), found.kept
-    covariance, set_variances = posterior.covariance, False
-    if isinstance(covariance, Scaled) and covariance.variances is not None and len(leaves) > 1:
-        own = column_variances(posterior.model_values()[rows])
-        set_variances = np.allclose(covariance.variances, own, rtol=0.01)
-    if len(leaves) > MAX_LEAVES:
+def _some_rows(model: Model) -> _SomeRows:
+    leaves, covariance, set_variances = np.arange(model.n), model.covariance, False
+    if isinstance(covariance, Scaled) and covariance.variances is not None and model.n > 1:
+        set_variances = np.allclose(covariance.variances, column_variances(model.values), rtol=0.01)
+    if model.n > MAX_LEAVES:
         leaves = np.sort(np.random.default_rng(0).choice(leaves, MAX_LEAVES, replace=False))
-    if posterior.groups is None:
-        return _DistinctRows(leaves, leaves, None, set_variances)
-    number = np.full(posterior.n, -1)
+    if model.replicates is None:
+        return _SomeRows(leaves, leaves, None, set_variances)
+    number = np.full(model.n, -1)
     number[leaves] = np.arange(len(leaves))
-    rows = rows[number[posterior.groups[rows]] >= 0]
-    return _DistinctRows(leaves, rows, number[posterior.groups[rows]], set_variances)
+    rows = np.flatnonzero(number[model.replicates.leaf] >= 0)
+    return _SomeRows(leaves, rows, number[model.replicates.leaf[rows]], set_variances)
 
 
 class _DrawnTree:
     """One drawn tree with its parameters: the view of the data, and views of data that the model would make on it."""
 
-    def __init__(self, posterior: "Posterior", draw: int, rows: _DistinctRows) -> None:
-        children, times = restricted(np.array(posterior.children[draw]), np.array(posterior.times[draw]), rows.leaves)
+    def __init__(self, posterior: "Posterior", draw: int, rows: _SomeRows) -> None:
+        model = posterior.model
+        state = model.state_of(posterior.draws, draw)
+        children, times = restricted(*state.tree, rows.leaves)
         over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
-        self.frame = contrasts.frame_of(*over_rows, posterior.row_variances(draw)[rows.rows])
+        self.frame = contrasts.frame_of(*over_rows, row_variances(model.noise, state.noise)[rows.rows])
         self._leaf_children = children
-        self._values = posterior.model_values(draw)[rows.rows]
-        self._tail_scale = None if posterior.tail_scale is None else posterior.tail_scale[draw][rows.rows]
-        self._half_df = 0.5 * posterior.noise.df
-        covariance, d = covariance_of(posterior, draw), self._values.shape[1]
+        self._values = model.filled(state.imputed)[rows.rows]
+        scales = state.noise.tail_scale
+        self._tail_scale = None if scales is None else scales[rows.rows]
+        self._half_df = 0.5 * model.noise.given.df
+        covariance, d = state.covariance, self._values.shape[1]
         self._learns_spread = statistics.learns_spread(covariance)
         self._set_variances = rows.set_variances
         self._whitener: Whitener = covariance.whitener(d)

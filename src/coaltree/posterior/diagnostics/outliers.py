@@ -30,24 +30,26 @@ class Outlier(NamedTuple):
 
 def find_outliers(posterior: "Posterior", n_rows: int = 5) -> list[Outlier]:
     """Rows more likely than not to have four times the usual noise variance, those of the highest score first."""
-    scales = posterior.tail_scale
+    scales = posterior.draws.tail_scale
     if scales is None:
         return []
     relative = scales / np.median(scales, axis=1, keepdims=True)
     probability = posterior.weights @ (relative >= MIN_RELATIVE_VARIANCE)
     score = posterior.weights @ relative
     order = [i for i in np.argsort(-score, kind="stable") if probability[i] > 0.5][:n_rows]
-    leaf = [None] * len(score) if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
-    return [Outlier(posterior.row_labels[i], float(score[i]), float(probability[i]), leaf[i]) for i in order]
+    leaf = (
+        [None] * len(score) if posterior.model.groups is None else [posterior.labels[i] for i in posterior.model.groups]
+    )
+    return [Outlier(posterior.model.row_labels[i], float(score[i]), float(probability[i]), leaf[i]) for i in order]
 
 
 def describe_rows(posterior: "Posterior") -> str | None:
     """Count the rows of the leaves, such as "30, 1 to 5 of each leaf"; None where every row is a leaf."""
-    if posterior.groups is None:
+    if posterior.model.groups is None:
         return None
-    counts = np.bincount(posterior.groups)
+    counts = np.bincount(posterior.model.groups)
     low, high = counts.min(), counts.max()
-    return f"{len(posterior.groups):,}, {low if low == high else f'{low} to {high}'} of each leaf"
+    return f"{len(posterior.model.groups):,}, {low if low == high else f'{low} to {high}'} of each leaf"
 
 
 def describe_noise(posterior: "Posterior") -> str:
@@ -55,7 +57,7 @@ def describe_noise(posterior: "Posterior") -> str:
 
     Its variance is a multiple of the covariance, which a branch of that length adds as well.
     """
-    noise = posterior.noise
+    noise = posterior.model.noise.given
     if noise.level == 0.0:
         return "none"
     tails = f", Student's t with {noise.df:g} df" if noise.tails == "student" else ""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._runtime.validation import as_number
+from ..trees.clades import clade_table
 from .ess import by_chain
 
 if TYPE_CHECKING:
@@ -27,16 +28,21 @@ MEANING = "supports count how often a group is found when columns are drawn anew
 
 def figures(post: "Posterior") -> dict[str, Any]:
     """Number of resamples, standard error of supports, effective sample size of topologies, and drift."""
-    ids, error = post.clade_table.ids, math.nan
-    mean, squared_error = _moments(ids, post.chain)
+    ids, error = clade_table(post).ids, math.nan
+    mean, squared_error = _moments(ids, post.draws.chain)
     counts = mean >= MIN_SUPPORT
     counts[ids[0, -1]] = False  # the whole leaf set, which has no choice
     if counts.any():
         error = math.sqrt(float(squared_error[counts].mean()))
     kept = post.info.get("resample")
     drift = as_number(kept.get("drift")) if isinstance(kept, dict) else math.nan
-    n_resamples = len(np.unique(post.chain))
-    return {"n_resamples": n_resamples, "support_error": error, "topology_ess": post.topology_ess, "drift": drift}
+    n_resamples = len(np.unique(post.draws.chain))
+    return {
+        "n_resamples": n_resamples,
+        "support_error": error,
+        "topology_ess": topology_ess(ids, post.draws.chain),
+        "drift": drift,
+    }
 
 
 def drift_limit(n_resamples: int) -> float:

@@ -20,6 +20,7 @@ from ...errors import CoaltreeWarning
 from ...model import covariance
 from ...model.data.transform import Preprocessor
 from ...model.process.noise import Noise
+from ..of_trees import posterior_of_trees
 from ..posterior import Posterior, with_log_weights
 
 IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
@@ -29,15 +30,24 @@ _MAX_VALUE = 1e153  # of X, so that sums of squares are finite
 
 def save(posterior: Posterior, path: PathLike) -> None:
     """Write everything that a posterior holds to one file."""
-    names = [field.name for field in dataclasses.fields(posterior) if not field.name.startswith("_")]
-    content = {name: getattr(posterior, name) for name in names if name != "is_chain"}
+    model, draws = posterior.model, posterior.draws
+    content = {name: value for name, value in draws._asdict().items() if name not in ("info", "series")}
     content |= {
+        "chain": draws.series,
+        "theta": dict(draws.theta),
         "labels": list(posterior.labels),
-        "row_labels": list(posterior.row_labels),
-        "theta": dict(posterior.theta),
+        "X": model.X,
+        "columns": None if model.columns is None else list(model.columns),
+        "row_labels": list(model.row_labels),
+        "covariance": model.covariance,
+        "noise": model.noise.given,
+        "errors": model.errors,
+        "groups": model.groups,
+        "used": model.used,
+        "fitted": model.fitted,
+        "transform": model.transform,
+        "info": posterior.info,
     }
-    content["chain"] = posterior.chain if posterior.is_chain else None
-    content["columns"] = None if posterior.columns is None else list(posterior.columns)
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
@@ -52,7 +62,7 @@ def load(path: PathLike) -> Posterior:
             content[name] = _revived(content[name])
         if content["transform"] is not None and content["transform"].n_features_in_ != np.shape(content["X"])[-1]:
             raise ValueError("transform.n_features_in_ has wrong type, shape or values")
-        posterior = Posterior(**content)
+        posterior = posterior_of_trees(**content)
         _check_model(posterior)
         return with_log_weights(posterior, content["log_weights"])
     except Exception as error:  # whatever wrong values may lead to
@@ -97,13 +107,13 @@ def _has_squares(X: np.ndarray) -> bool:
 
 
 def _check_model(posterior: Posterior) -> None:
-    value = posterior.covariance
-    if posterior.X is not None and posterior.imputed is None and np.isnan(posterior.X).any():
+    value, X = posterior.model.covariance, posterior.model.X
+    if X is not None and posterior.draws.imputed is None and np.isnan(X).any():
         raise ValueError("X has missing values, of which there are no draws")
     if value is not None and not isinstance(value, covariance.Covariance):
         raise ValueError("covariance is not one")
-    if value is not None and posterior.X is not None:
-        value.check(len(posterior.model_columns))
+    if value is not None and X is not None:
+        value.check(len(posterior.model.used_columns))
 
 
 def _plain(value: Any, where: str) -> Any:

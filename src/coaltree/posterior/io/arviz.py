@@ -34,14 +34,14 @@ def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | Non
         check_choice("log_likelihood", log_likelihood, ("rows", "all"))
     index = _draws_of_chains(posterior)
     # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
-    lengths = np.diff(posterior.times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
-    draws = {**posterior.theta, "root_time": posterior.times[:, -1], "tree_length": lengths}
+    lengths = np.diff(posterior.draws.times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
+    draws = {**posterior.theta, "root_time": posterior.draws.times[:, -1], "tree_length": lengths}
     names = _named_dimensions(posterior)
     if tail_scale:
-        if posterior.tail_scale is None:
+        if posterior.draws.tail_scale is None:
             raise InputError("this posterior's noise has no Student tails, and so no tail_scale.")
-        draws["tail_scale"] = posterior.tail_scale
-        names["dims"]["tail_scale"], names["coords"]["row"] = ["row"], list(posterior.row_labels)
+        draws["tail_scale"] = posterior.draws.tail_scale
+        names["dims"]["tail_scale"], names["coords"]["row"] = ["row"], list(posterior.model.row_labels)
     groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
@@ -69,8 +69,8 @@ def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | Non
 
 def _draws_of_chains(posterior: "Posterior") -> np.ndarray:
     """(chains, draws) numbers of the draws that ArviZ gets."""
-    if posterior.has_equal_weights:
-        return last_of_chains(posterior.chain)
+    if posterior.draws.has_equal_weights:
+        return last_of_chains(posterior.draws.chain)
     warnings.warn(
         "ArviZ has no weighted draws, so trees are repeated in proportion to their weights; use post.ess for the "
         "effective sample size.",
@@ -82,7 +82,7 @@ def _draws_of_chains(posterior: "Posterior") -> np.ndarray:
 
 def _named_dimensions(posterior: "Posterior") -> dict[str, Any]:
     """The columns' names for parameters that have an entry, or a row and a column, for each of them."""
-    columns = list(posterior.model_columns)
+    columns = list(posterior.model.used_columns)
     dims = {
         name: ["column", "other_column"][: draws.ndim - 1]
         for name, draws in posterior.theta.items()
@@ -96,7 +96,7 @@ def _prior_draws(posterior: "Posterior") -> dict[str, np.ndarray]:
     """{name: (1, draws, …)} of the learnt parameters of the covariance whose priors can be drawn from."""
     found = {}
     rng = np.random.default_rng(0)
-    for name, prior in getattr(posterior.covariance, "priors", {}).items():
+    for name, prior in getattr(posterior.model.covariance, "priors", {}).items():
         if name not in posterior.theta:
             continue
         size = None if isinstance(prior, InverseWishart) else posterior.theta[name].shape[1:]
@@ -113,11 +113,11 @@ def _row_densities(
     """The log densities of rows given all others, (chain, draw, row), of the draws that leave-one-out uses."""
     place = thinned(np.broadcast_to(np.arange(index.shape[1]), index.shape), check_n_draws(posterior, n_draws))[0]
     draws, inverse = np.unique(index[:, place].ravel(), return_inverse=True)
-    if posterior.has_equal_weights:  # in the order of leave-one-out, which then finds them cached
+    if posterior.draws.has_equal_weights:  # in the order of leave-one-out, which then finds them cached
         draws, inverse = index[:, place].ravel(), np.arange(index[:, place].size)
     found = cached_densities(posterior, draws, n_jobs, progress)
     stacked = found.log_density[inverse].reshape(len(index), len(place), -1)
-    return _dataset({"rows": stacked}, draw=place, row=[posterior.row_labels[i] for i in found.rows])
+    return _dataset({"rows": stacked}, draw=place, row=[posterior.model.row_labels[i] for i in found.rows])
 
 
 def _dataset(values: dict[str, np.ndarray], **coords: Any) -> Any:

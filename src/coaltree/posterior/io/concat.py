@@ -1,12 +1,12 @@
 """`concat`: posteriors of the same leaves put together."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from ...errors import InputError
+from ...model.draws import concatenate
 from ..posterior import Posterior
 
 
@@ -22,35 +22,20 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
     first = posteriors[0]
     for number, post in enumerate(posteriors[1:], 1):
         _check_alike(post, first, number)
-    log_weights = [post.log_weights for post in posteriors]
+    draws = concatenate([post.draws for post in posteriors])
     evidence = [post.log_evidence for post in posteriors if post.log_evidence is not None]
-    log_evidence = None
     if len(evidence) == len(posteriors):
-        log_weights = [weights + value for weights, value in zip(log_weights, evidence, strict=True)]
-        log_evidence = logsumexp(evidence, b=[len(post) / sum(map(len, posteriors)) for post in posteriors])
-    pairs = np.concatenate([np.column_stack([np.full(len(post), i), post.chain]) for i, post in enumerate(posteriors)])
-    chain = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
-    about_rows: dict[str, Any] = {}
-    if all(_same(post.X, first.X) for post in posteriors):
-        names = ("X", "errors", "groups", "row_labels", "used", "fitted", "transform")
-        about_rows = {name: getattr(first, name) for name in names}
-        about_rows |= {name: _joined(posteriors, name) for name in ("tail_scale", "imputed")}
-        about_rows["column_weights"] = _joined_weights(posteriors)
-    return Posterior(
-        np.concatenate([post.children for post in posteriors]),
-        np.concatenate([post.times for post in posteriors]),
-        log_weights=np.concatenate(log_weights),
-        log_joint=_joined(posteriors, "log_joint"),
-        log_evidence=log_evidence,
-        labels=first.labels,
-        theta={name: np.concatenate([post.theta[name] for post in posteriors]) for name in first.theta},
-        chain=chain if any(post.is_chain for post in posteriors) else None,
-        columns=first.columns,
-        covariance=first.covariance,
-        noise=first.noise,
-        info=first.info,
-        **about_rows,
-    )
+        log_weights = [post.draws.log_weights + value for post, value in zip(posteriors, evidence, strict=True)]
+        shares = [len(post) / len(draws.times) for post in posteriors]
+        draws = draws._replace(log_weights=np.concatenate(log_weights), log_evidence=logsumexp(evidence, b=shares))
+    pairs = [np.column_stack([np.full(len(post), i), post.draws.chain]) for i, post in enumerate(posteriors)]
+    chain = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)[1].ravel()
+    is_chain = any(post.draws.is_chain for post in posteriors)
+    draws = draws._replace(series=chain if is_chain else None, column_weights=_joined_weights(posteriors))
+    bare = [post.model for post in posteriors if post.model.X is None]
+    if bare and len(bare) < len(posteriors):  # what is of rows needs rows in all of them
+        return Posterior(bare[0], draws._replace(tail_scale=None, imputed=None, column_weights=None), first.info)
+    return Posterior(first.model, draws, first.info)
 
 
 def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
@@ -61,31 +46,26 @@ def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
         )
     for what, ours, theirs in (
         ("parameters", ", ".join(post.theta) or "none", ", ".join(first.theta) or "none"),
-        ("covariance", type(post.covariance).__name__, type(first.covariance).__name__),
-        ("noise", repr(post.noise), repr(first.noise)),
+        ("covariance", type(post.model.covariance).__name__, type(first.model.covariance).__name__),
+        ("noise", repr(post.model.noise.given), repr(first.model.noise.given)),
     ):
         if ours != theirs:
             raise InputError(f"Posterior {number} has other {what} than the first: {ours}, not {theirs}.")
-    if post.is_resampled != first.is_resampled:
+    if post.draws.is_resampled != first.draws.is_resampled:
         raise InputError(
             f"columns were resampled in only one of posterior {number} and the first; join like with like."
         )
-    if post.X is not None and first.X is not None and not _same(post.X, first.X):
+    if post.model.X is not None and first.model.X is not None and not _same(post.model.X, first.model.X):
         raise InputError(f"Posterior {number} is of another table than the first; only the same rows can be joined.")
     for name, what in (("used", "columns in the model"), ("errors", "errors"), ("groups", "groups")):
-        if not _same(getattr(post, name), getattr(first, name)):
+        if not _same(getattr(post.model, name), getattr(first.model, name)):
             raise InputError(f"Posterior {number} has other {what} than the first; fit the same table.")
-
-
-def _joined(posteriors: list[Posterior], name: str) -> np.ndarray | None:
-    """The draws of all posteriors, or None where one has none."""
-    parts = [getattr(post, name) for post in posteriors]
-    return None if any(part is None for part in parts) else np.concatenate(parts)
 
 
 def _joined_weights(posteriors: list[Posterior]) -> np.ndarray | None:
     """The column weights of all chains, which are renumbered in this order."""
-    parts = [post.column_weights[np.unique(post.chain)] for post in posteriors if post.column_weights is not None]
+    every = [post.draws for post in posteriors]
+    parts = [each.column_weights[np.unique(each.chain)] for each in every if each.column_weights is not None]
     return np.concatenate(parts) if parts else None
 
 

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._runtime.atomic_write import replacing
+from ..._runtime.once import once_for_last
 from ..._runtime.typing import PathLike
-from ..._runtime.validation import check_count
+from ..._runtime.validation import check_choice, check_count
 from ...numerics.weighted import pick_trees
+from ...tree.distances import with_leaves_as
 from ...tree.newick import quote, write
 from ...tree.nexus import drawn_trees, leaf_numbers, nexus_lines, node_comments
 from ...tree.tree import Tree
@@ -24,9 +26,16 @@ def write_nexus(posterior: "Posterior", path: PathLike, max_trees: int | None) -
     draws, weights = np.arange(len(posterior)), posterior.weights
     if max_trees is not None and check_count("max_trees", max_trees) < len(posterior):
         draws, weights = pick_trees(weights, max_trees)
-    trees = drawn_trees(posterior.children[draws], posterior.times[draws], weights)
+    trees = drawn_trees(posterior.draws.children[draws], posterior.draws.times[draws], weights)
     with replacing(path) as file:
         file.writelines(f"{line}\n" for line in nexus_lines(posterior.labels, trees))
+
+
+def annotated_tree(posterior: "Posterior", tree: Tree | None = None, file_format: str = "nexus") -> str:
+    """A tree, the mean tree by default, with support and times of each clade, as a NEXUS file or a line of Newick."""
+    check_choice("format", file_format, ("nexus", "newick"))
+    tree = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
+    return annotated_text(tree, *annotations(posterior, tree), file_format)
 
 
 def annotated_text(tree: Tree, transfer: np.ndarray, comments: list[str], file_format: str) -> str:
@@ -40,6 +49,7 @@ def annotated_text(tree: Tree, transfer: np.ndarray, comments: list[str], file_f
     return f"{write(tree.children, tree.times, names)}\n"
 
 
+@once_for_last
 def annotations(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, list[str]]:
     """Transfer supports (n-1,) of a tree's clades, and what is written beside each, whatever the format."""
     transfer = np.asarray(posterior.clade_support(tree, kind="transfer"))

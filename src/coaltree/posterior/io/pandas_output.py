@@ -5,7 +5,7 @@ any other index is text there. Rows without values are in no tree, and keep thei
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from ..._runtime.validation import is_whole
 from ...errors import CoaltreeWarning
 from ...model.data.leaves import EMPTY_ROWS
+from ...model.model import Model
 
 if TYPE_CHECKING:
     import pandas
@@ -22,15 +23,24 @@ if TYPE_CHECKING:
 INDEX = "index"  # in `info`: that a DataFrame was fitted, and what its index was
 
 
-def remember_index(posterior: "Posterior", X: Any, groups: Any = None) -> None:
-    """Keep what the leaves are called where X is a DataFrame: its index, or the groups of its rows."""
+def with_index(model: Model, X: Any, groups: Any = None) -> Model:
+    """The model with what its leaves are called where X is a DataFrame: its index, or the groups of its rows."""
     if not hasattr(X, "columns") or not hasattr(X, "index") or callable(X.index):
-        return
+        return model
     import pandas
 
-    index = X.index if groups is None else pandas.Index(groups).unique()
-    empty = list(empty_leaves(posterior))
-    posterior.set_index(index.delete(empty) if len(index) == posterior.n + len(empty) else index)
+    labels, index = model.leaves.labels, X.index if groups is None else pandas.Index(groups).unique()
+    empty = list(_empty_leaves(model.info, len(labels)))
+    index = index.delete(empty) if len(index) == len(labels) + len(empty) else index
+    fits = tuple(map(str, index)) == labels  # else equal names were replaced by numbers
+    info = {**model.info, INDEX: describe(index) if fits else {}}
+    return model._replace(index=index if fits else None, info=info)
+
+
+def leaf_index(posterior: "Posterior") -> "pandas.Index":
+    """The leaves as the index that the fitted table had, or as one of its kind."""
+    index = posterior.model.index
+    return read_index(posterior.labels, posterior.info.get(INDEX)) if index is None else index
 
 
 def describe(index: "pandas.Index") -> dict[str, Any]:
@@ -61,7 +71,7 @@ def as_fitted(posterior: "Posterior", values: np.ndarray, names: Any, *, by_leaf
         return values
     import pandas
 
-    index = posterior.leaf_index if by_leaf else pandas.RangeIndex(len(values), name="merge")
+    index = leaf_index(posterior) if by_leaf else pandas.RangeIndex(len(values), name="merge")
     answer: Any  # a Series or a DataFrame, which callers take for an array
     if values.ndim == 1:
         answer = pandas.Series(values, index, name=names)
@@ -103,11 +113,15 @@ def in_order_of(values: Any, named: Any) -> Any:
 
 def empty_leaves(posterior: "Posterior") -> dict[int, str]:
     """Places among all given leaves, in order, and names of those without values; {} if a file holds anything else."""
-    kept = posterior.info.get(EMPTY_ROWS)
+    return _empty_leaves(posterior.info, posterior.n)
+
+
+def _empty_leaves(info: Mapping[str, Any], n_leaves: int) -> dict[int, str]:
+    kept = info.get(EMPTY_ROWS)
     names, places = (kept.get("names"), kept.get("places")) if isinstance(kept, dict) else (None, None)
     if not isinstance(names, list) or not isinstance(places, list) or len(names) != len(places):
         return {}
-    n = posterior.n + len(places)
+    n = n_leaves + len(places)
     fits = all(is_whole(place) and 0 <= place < n for place in places) and places == sorted(set(places))
     return dict(zip(places, map(str, names), strict=True)) if fits else {}
 

@@ -25,6 +25,7 @@ from ..._runtime.validation import check_count, check_jobs
 from ...errors import CoaltreeWarning
 from ...numerics.weighted import pick_trees
 from ..diagnostics.ess import last_of_chains
+from ..validation import require_model
 from .row_densities import MAX_ROWS_ALL_BRANCHES, RowDensities, row_densities
 
 if TYPE_CHECKING:
@@ -96,11 +97,11 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
 
 def draws_for(posterior: "Posterior", n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the draws that are used, spread evenly over the chains or by weight, and what each then counts."""
-    posterior.require_model("leave-one-out")
+    require_model(posterior, "leave-one-out")
     n_draws = check_n_draws(posterior, n_draws)
-    if not posterior.has_equal_weights:
+    if not posterior.draws.has_equal_weights:
         return pick_trees(posterior.weights, n_draws)
-    draws = thinned(last_of_chains(posterior.chain), n_draws).ravel()
+    draws = thinned(last_of_chains(posterior.draws.chain), n_draws).ravel()
     return draws, np.full(len(draws), 1.0 / len(draws))
 
 
@@ -144,8 +145,8 @@ def from_densities(posterior: "Posterior", densities: RowDensities, log_weights:
         pointwise=pointwise,
         pareto_k=pareto_k,
         rows=densities.rows,
-        labels=tuple(posterior.row_labels[i] for i in densities.rows),
-        columns=posterior.model_columns,
+        labels=tuple(posterior.model.row_labels[i] for i in densities.rows),
+        columns=posterior.model.used_columns,
         log_density=densities.log_density,
     )
 

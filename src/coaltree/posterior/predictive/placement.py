@@ -29,8 +29,8 @@ from ...model.process.whitened import Problem
 from ...numerics.weighted import pick_trees, weighted_quantile
 from ...samplers.regraft.placement import locate
 from ..io.pandas_output import in_order_of
-from ..trees.clades import leaves_under
-from .row_densities import covariance_of, leaf_messages, rows_of
+from ..trees.clades import clade_table, leaves_under
+from ..validation import require_model
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -75,7 +75,7 @@ class Placement:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""
         found = []
         for probability, (tree, node) in list(zip(*self._clades[row], strict=True))[:n_clades]:
-            leaves = leaves_under(self._posterior.children[tree], node)
+            leaves = leaves_under(self._posterior.draws.children[tree], node)
             found.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
         return found
 
@@ -97,8 +97,8 @@ def place(
     """Where new rows would join the trees, and how likely they are; `Posterior.place` explains the parameters."""
     check_count("n_clades", n_clades, 0)
     table = read_new_rows(posterior, X_new)
-    if posterior.used is not None:
-        table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.used]))
+    if posterior.model.used is not None:
+        table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.model.used]))
     trees, prior_weights = pick_trees(posterior.weights, n_trees)
     m, s = len(table.values), len(trees)
     names, members = _classes(in_order_of(classes, posterior), posterior.n)
@@ -108,18 +108,18 @@ def place(
     by_class = None if names is None else np.zeros((s, m, len(names)))
     listed = []
     views, copies = _views(posterior, table), np.empty(0, np.int64)
-    if posterior.noise.is_learnt:  # else copies of other leaves have a density of their own
-        copies = np.setdiff1d(np.arange(posterior.n), rows_of(posterior).distinct.first)
-    half_df = 0.5 * posterior.noise.df if posterior.noise.tails == "student" else 0.0
-    error2 = typical_error(posterior.errors) ** 2
+    model, draws = posterior.model, posterior.draws
+    if model.noise.level is None:  # else copies of other leaves have a density of their own
+        copies = np.setdiff1d(np.arange(posterior.n), model.leaves.distinct.first)
+    error2 = typical_error(posterior.model.errors) ** 2
     with single_threaded_blas():
         for j, tree in enumerate(trees):
-            children, merge_times = np.array(posterior.children[tree]), np.array(posterior.times[tree])
-            level = posterior.noise_level(tree) * error2
+            children, merge_times = np.array(posterior.draws.children[tree]), np.array(posterior.draws.times[tree])
+            level = model.noise_of(draws, tree).level * error2
             class_shares = None if members is None else _class_shares(children, members)
             for rows, problem, new in _whitened(posterior, tree, table, views, copies):
                 moved = streams[rows]
-                found = locate(children, merge_times, problem, new, moved, level, half_df)
+                found = locate(children, merge_times, problem, new, moved, level, model.noise.half_df)
                 streams[rows] = moved
                 log_density[rows, j], nodes[rows, j], times[rows, j] = found.log_density, found.node, found.time
                 with np.errstate(invalid="ignore"):
@@ -130,8 +130,8 @@ def place(
                 which, node = np.nonzero(share > _MIN_SHARE)
                 listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
     weights, total = _reweigh(log_density, prior_weights)
-    if posterior.is_resampled:
-        weights, total = _reweigh_chains(log_density, prior_weights, posterior.chain[trees]), np.full(m, np.nan)
+    if posterior.draws.is_resampled:
+        weights, total = _reweigh_chains(log_density, prior_weights, posterior.draws.chain[trees]), np.full(m, np.nan)
     probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
     rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
     by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
@@ -141,11 +141,11 @@ def place(
 
 def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
     """The new rows, columns in the order that was fitted, transformed as these were."""
-    posterior.require_model("place")
-    assert posterior.X is not None
+    require_model(posterior, "place")
+    assert posterior.model.X is not None
     X_new = as_frame(X_new)
-    transform, names = posterior.transform, column_names(X_new)
-    d, fitted = posterior.X.shape[1], posterior.columns
+    transform, names = posterior.model.transform, column_names(X_new)
+    d, fitted = posterior.model.X.shape[1], posterior.model.columns
     if transform is not None:
         d, fitted = getattr(transform, "n_features_in_", None), getattr(transform, "feature_names_in_", None)
     elif "transform" in posterior.info:
@@ -182,9 +182,9 @@ def _views(posterior: "Posterior", table: Table) -> list[View]:
 
     That is (n + m,): for each fitted row, then each new one, the first that equals it.
     """
-    fitted = posterior.model_values()
-    if posterior.groups is not None:  # only without noise are they compared, and then each leaf has one row
-        fitted = fitted[np.unique(posterior.groups, return_index=True)[1]]
+    model = posterior.model
+    first = np.arange(model.n) if model.replicates is None else np.unique(model.replicates.leaf, return_index=True)[1]
+    fitted = model.values[first][model.leaves.distinct.group]  # compared without noise alone, where leaves have one row
     patterns, group = np.unique(~np.isnan(table.values), axis=0, return_inverse=True)
     at_once = max(1, _MASSES_AT_ONCE // (2 * posterior.n))
     views = []
@@ -195,7 +195,7 @@ def _views(posterior: "Posterior", table: Table) -> list[View]:
             twin = np.arange(posterior.n + len(rows))
             if len(columns) > 0:
                 both = np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]])
-                distinct = find_distinct(both, has_density=posterior.noise.level != 0.0, quiet=True)
+                distinct = find_distinct(both, has_density=model.noise.level != 0.0, quiet=True)
                 twin = distinct.first[distinct.group]
             views.append((rows, columns, twin))
     return views
@@ -206,12 +206,14 @@ def _whitened(
 ) -> Iterator[tuple[np.ndarray, Problem, np.ndarray]]:
     """(row numbers, whitened `Problem`, whitened new rows) for each view."""
     n = posterior.n
-    values, leaf_var = leaf_messages(posterior, tree)
+    state = posterior.model.state_of(posterior.draws, tree)
+    group = posterior.model.leaves.distinct.group
+    values, leaf_var = (part[group] for part in posterior.model.leaf_messages(state))
     leaf_var[copies] = _NO_INFORMATION  # they were merged with others at time 0
-    covariance = covariance_of(posterior, tree)
+    covariance = state.covariance
     centre, weights = values.mean(axis=0), np.ones(values.shape[1])
-    if posterior.column_weights is not None:
-        weights = posterior.column_weights[posterior.chain[tree]]
+    if posterior.draws.column_weights is not None:
+        weights = posterior.draws.column_weights[posterior.draws.chain[tree]]
     for rows, given, twin in views:
         columns = given[weights[given] > 0.0]
         root = np.sqrt(weights[columns])
@@ -240,7 +242,7 @@ def _whitened(
             )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
-        d: Any = len(columns) if posterior.column_weights is None else float(weights[columns].sum())
+        d: Any = len(columns) if posterior.draws.column_weights is None else float(weights[columns].sum())
         yield rows, Problem(both[:n], d, float(whitener.log_det), leaf_var), both[n:]
 
 
@@ -298,7 +300,7 @@ def _sister_clades(
     posterior: "Posterior", rows: np.ndarray, trees: np.ndarray, node: np.ndarray, mass: np.ndarray
 ) -> dict[int, Clades]:
     """{row: its sister clades}, the most probable first, from the mass of rows above nodes of trees."""
-    n, table = posterior.n, posterior.clade_table
+    n, table = posterior.n, clade_table(posterior)
     clade = np.where(node < n, node, n + table.ids[trees, np.maximum(node - n, 0)].astype(np.int64))
     _, first, inverse = np.unique(rows * (n + len(table.keys)) + clade, return_index=True, return_inverse=True)
     totals = np.bincount(inverse, mass, minlength=len(first))

@@ -8,16 +8,20 @@ then on a tree is a row of n-1 integers.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
+from ..._runtime.once import once
 from ...numerics.weighted import weighted_quantile
 from ...tree.merges import leaf_keys
 from .leaf_positions import mean_over_pairs
 from .stacked import read_only
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
 
 _BLOCK_BYTES = 64e6  # of clade times that are gathered at once
 _TREES_IN_CACHE = 64  # whose leaves are gone through together, row by row of a matrix
@@ -31,6 +35,12 @@ class CladeTable(NamedTuple):
     sizes: np.ndarray  # (K,) number of leaves
     first: np.ndarray  # (K,) where it was first met, as tree · (n-1) + merge
     slots: np.ndarray  # open-addressing index from key to clade
+
+
+@once
+def clade_table(posterior: "Posterior") -> CladeTable:
+    """The distinct clades of all trees of a posterior, and which of them each tree has."""
+    return enumerate_clades(posterior.draws.children)
 
 
 def enumerate_clades(children: np.ndarray) -> CladeTable:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._runtime.once import once
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_number
 from ...tree import Tree, merges, newick, unchecked_tree
@@ -89,12 +90,13 @@ class ConsensusTree(RootedTree):
         return f"ConsensusTree(n={self.n}, {inner} of {self.n - 1} possible clades, root time {self._times[-1]:.6g})"
 
 
+@once
 def mcc_tree(posterior: "Posterior") -> Tree:
     """The tree of maximum clade credibility, at median times."""
-    table, weights = posterior.clade_table, posterior.weights
+    table, weights = clades.clade_table(posterior), posterior.weights
     best = most_credible(table, weights)
-    median = clades.time_medians(table, posterior.times, weights, table.ids[best])
-    pairs = posterior.children[best].astype(np.int64)
+    median = clades.time_medians(table, posterior.draws.times, weights, table.ids[best])
+    pairs = posterior.draws.children[best].astype(np.int64)
     return unchecked_tree(*merges.in_order_of_time(pairs, raised(merges.parents(pairs), median)), posterior.labels)
 
 
@@ -118,7 +120,7 @@ def raised(parents: np.ndarray, times: np.ndarray) -> np.ndarray:
 def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
     min_support = check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
-    n, table, weights = posterior.n, posterior.clade_table, posterior.weights
+    n, table, weights = posterior.n, clades.clade_table(posterior), posterior.weights
     frequency = np.minimum(clades.frequencies(table, weights), 1.0)
     frequency[frequency > 1 - 1e-9] = 1.0
     found = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
@@ -127,11 +129,11 @@ def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     smallest = np.full(n, -1, dtype=np.int64)  # the smallest clade met so far that has the leaf, from the root down
     for row in range(len(found) - 1, -1, -1):
         t, k = divmod(int(table.first[found[row]]), n - 1)
-        leaves = clades.leaves_under(posterior.children[t], n + k)
+        leaves = clades.leaves_under(posterior.draws.children[t], n + k)
         parent[n + row] = smallest[leaves[0]]
         smallest[leaves] = n + row
     parent[:n] = smallest
-    median = raised(parent, clades.time_medians(table, posterior.times, weights, found))
+    median = raised(parent, clades.time_medians(table, posterior.draws.times, weights, found))
     in_time = np.argsort(median, kind="stable")
     number = np.arange(n + len(found))
     number[n + in_time] = np.arange(n, n + len(found))

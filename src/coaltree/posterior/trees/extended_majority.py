@@ -29,12 +29,12 @@ class Frame(NamedTuple):
 
 def extended_majority(posterior: "Posterior") -> Frame:
     """Keep the clades of the extended majority-rule tree, and fill in the rest from the most credible draw."""
-    n, table = posterior.n, posterior.clade_table
+    n, table = posterior.n, clades.clade_table(posterior)
     frequency = clades.frequencies(table, posterior.weights)
     kept = np.flatnonzero((frequency > MIN_SUPPORT) & (table.sizes < n))
     kept = kept[np.lexsort((table.first[kept], table.sizes[kept], -frequency[kept].round(9)))]
-    parent, size = _compatible(posterior.children, table.first[kept])
-    return _resolved(n, parent, size, posterior.children[most_credible(table, posterior.weights)])
+    parent, size = _compatible(posterior.draws.children, table.first[kept])
+    return _resolved(n, parent, size, posterior.draws.children[most_credible(table, posterior.weights)])
 
 
 @jit

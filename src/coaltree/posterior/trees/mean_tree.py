@@ -21,10 +21,12 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
+from ..._runtime.once import once
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cut import name_rank
 from .average_linkage import DrawnTrees, average_linkage
+from .clades import clade_table
 from .consensus import raised
 from .extended_majority import extended_majority
 from .stacked import read_only
@@ -78,14 +80,17 @@ MAX_DRAWS = 100  # averaged; more change little
 MAX_LINKED = 10_000  # leaves, of which all pairs take 400 MB and SciPy as much again
 
 
+@once
 def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
     n, labels = posterior.n, posterior.labels
     picked, weights = pick_trees(posterior.weights, MAX_DRAWS)
     n_bytes = (36 * len(picked) + 300) * n + (8 * n**2 if n <= MAX_LINKED else 0)
     require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
-    table, times = posterior.clade_table, posterior.times[picked]
-    draws = DrawnTrees(posterior.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights)
+    table, times = clade_table(posterior), posterior.draws.times[picked]
+    draws = DrawnTrees(
+        posterior.draws.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights
+    )
     if len(picked) == 1:
         children, heights, mean = draws.children[0], draws.log_sizes[0], times[0]
     else:

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...numerics.weighted import pick_trees, shortest_interval, weighted_quantile
+from ...numerics.weighted import shortest_interval, weighted_quantile
 from ...tree import Tree
 from .consensus import raised
-from .transfer_support import Transfers, transfers
+from .transfer_support import draws_for, transfers_of_draws
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
-
-_MAX_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where those of all draws need more, fewer are taken
-_MIN_DRAWS = 100
 
 
 def intervals(posterior: "Posterior", tree: Tree, level: float) -> np.ndarray:
@@ -39,16 +36,6 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarra
     return found[:, 0], found[:, 1:]
 
 
-def transfers_of_draws(posterior: "Posterior", tree: Tree) -> Transfers:
-    """Look for a tree's clades in all draws, or in some of a large posterior."""
-    draws, weights = _draws_for(posterior, tree)
-    return transfers(tree, posterior.children[draws], weights, np.arange(tree.n - 1))
-
-
-def _draws_for(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    return pick_trees(posterior.weights, max(_MIN_DRAWS, int(_MAX_CLOSEST_BYTES / (4 * tree.n))))
-
-
 def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
     """Whether draws with this Σ w and Σ w² count as 2 / (1 - level), so that each tail of an interval holds one."""
     return np.asarray((total**2 >= 2 / (1 - level) * (1 - 1e-9) * squares) & (squares > 0))
@@ -62,9 +49,9 @@ def _summaries(
     width: int,
 ) -> np.ndarray:
     """(n-1, width) summary of the times of each clade and their weights, no less than those of the clades inside."""
-    draws, weights = _draws_for(posterior, tree)
-    times, answer = posterior.times[draws], np.full((tree.n - 1, width), np.nan)
-    for k, merge in enumerate(posterior.transfers(tree).closest):
+    draws, weights = draws_for(posterior, tree)
+    times, answer = posterior.draws.times[draws], np.full((tree.n - 1, width), np.nan)
+    for k, merge in enumerate(transfers_of_draws(posterior, tree).closest):
         close = np.flatnonzero(merge >= 0)
         w = weights[close]
         if enough_draws(w.sum(), np.square(w).sum(), level):

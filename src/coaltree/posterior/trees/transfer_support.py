@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.once import once_for_last
+from ...numerics.weighted import pick_trees
 from ...tree import Tree
 from ...tree.merges import place_nodes
 from . import clades
@@ -24,6 +26,8 @@ from .stacked import read_only
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
+_MAX_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where those of all draws need more, fewer are taken
+_MIN_DRAWS = 100
 MAX_RELATIVE_DISTANCE = 0.25  # of a clade that counts as the same one with a few leaves moved
 
 
@@ -51,9 +55,24 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.
     return Transfers(distance, closest)
 
 
+@once_for_last
+def transfers_of_draws(posterior: "Posterior", tree: Tree) -> Transfers:
+    """Look for a tree's clades in all draws, or in some of a large posterior.
+
+    Computed once: supports, times of nodes, files and the page ask for the same.
+    """
+    draws, weights = draws_for(posterior, tree)
+    return transfers(tree, posterior.draws.children[draws], weights, np.arange(tree.n - 1))
+
+
+def draws_for(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Which draws are looked at, and what each then counts."""
+    return pick_trees(posterior.weights, max(_MIN_DRAWS, int(_MAX_CLOSEST_BYTES / (4 * tree.n))))
+
+
 def exact_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
     """(n-1,) exact support of the clades of a tree over the posterior's leaves, in their order."""
-    table = posterior.clade_table
+    table = clades.clade_table(posterior)
     frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
     found = clades.find(table, tree.clade_keys())
     return np.where(found >= 0, frequency[found], 0.0)
@@ -61,7 +80,7 @@ def exact_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
 
 def transfer_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
     """(n-1,) transfer support of the same."""
-    distance = posterior.transfers(tree).distance
+    distance = transfers_of_draws(posterior, tree).distance
     return np.asarray(np.clip(1.0 - distance / greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0))
 
 

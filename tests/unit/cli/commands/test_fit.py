@@ -19,6 +19,7 @@ from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, FitCommand, compa
 from coaltree.cli.outputs import FILES
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.diagnostics.convergence_summary import ending
+from coaltree.posterior.io.nexus import annotated_tree
 from coaltree.posterior.leaf_annotations import read_annotations
 from tests.posteriors import lone_leaf_posterior
 
@@ -64,11 +65,11 @@ def test_fit_writes_the_promised_files(left):
 def test_fit_saves_the_posterior_of_the_function(left, data):
     post = ct.load(left / "posterior.npz")
     assert post.labels == tuple(NAMES)
-    assert post.columns == ("Größe", "b", "c", "d")
+    assert post.model.columns == ("Größe", "b", "c", "d")
     assert len(post) == 24
     X = np.array([row[2:] for row in table_of(data)[1:]])
     X = np.where(np.isin(X, ["", "NA"]), "nan", X).astype(float)
-    np.testing.assert_array_equal(post.X, X)
+    np.testing.assert_array_equal(post.model.X, X)
     with pytest.warns(ct.CoaltreeWarning):
         same = ct.fit(X, "auto", n_samples=12, n_warmup=4, n_chains=2, random_state=3)
     np.testing.assert_array_equal(post.log_joint, same.log_joint)
@@ -79,8 +80,8 @@ def test_fit_files_agree_with_the_posterior(left):
     tree = post.mean_tree()
     text = (left / "tree.newick").read_text(encoding="utf-8")
     assert {frozenset(clade) for clade in ct.Tree.from_newick(text).clades()} == set(tree.clades())
-    assert text == post.annotated_tree(tree, "newick")
-    assert (left / "tree.nex").read_text(encoding="utf-8") == post.annotated_tree(tree)
+    assert text == annotated_tree(post, tree, "newick")
+    assert (left / "tree.nex").read_text(encoding="utf-8") == annotated_tree(post, tree)
     header, *rows = table_of(left / "linkage.csv")
     np.testing.assert_array_equal(np.array(rows, dtype=float), tree.to_linkage())
     header, *rows = table_of(left / "clusters.csv")
@@ -121,7 +122,7 @@ def test_fit_runs_chains_in_threads_unless_jobs_are_given(data, tmp_path, monkey
         threads.clear()
         assert main([*args, "--out", str(tmp_path / name), *jobs]) == 0
         assert threads == {in_main}
-        found.append(ct.load(tmp_path / name / "posterior.npz").times)
+        found.append(ct.load(tmp_path / name / "posterior.npz").draws.times)
     np.testing.assert_array_equal(*found)
 
 
@@ -195,7 +196,7 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
     assert f"resampled: 3 times, 4 trees each; {meaning}" in out
     assert "--resample" in err or not err
     post = ct.load(tmp_path)
-    assert post.column_weights.shape == (3, 4)
+    assert post.draws.column_weights.shape == (3, 4)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert meaning in page
     assert "R-hat" not in page
@@ -265,7 +266,7 @@ def test_fit_uses_a_grid(tmp_path, blank_pages):
     out = tmp_path / "out"
     args = ["fit", str(tmp_path / "x.npy"), "--out", str(out), "--covariance", "matern32", "--grid", "2x3", *SHORT]
     assert main(args) == 0
-    assert ct.load(out / "posterior.npz").covariance.grid == (2, 3)
+    assert ct.load(out / "posterior.npz").model.covariance.grid == (2, 3)
 
 
 # --- interruption ---------------------------------------------------------------------------------------------------
@@ -383,14 +384,20 @@ def test_fit_resumes_after_a_failure_in_writing(
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
 def test_fit_keeps_groups_and_errors_out_of_the_fit(grouped, repeats, capsys):
     post = ct.load(grouped / "posterior.npz")
-    assert post.columns == ("a", "b", "c") and post.X.shape == (12, 3)
+    assert post.model.columns == ("a", "b", "c") and post.model.X.shape == (12, 3)
     assert post.labels == tuple(f"no. {i}" for i in range(5))
-    assert post.groups.tolist() == [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
-    np.testing.assert_allclose(post.errors, 0.5 + 0.1 * np.arange(12))
+    assert post.model.groups.tolist() == [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
+    np.testing.assert_allclose(post.model.errors, 0.5 + 0.1 * np.arange(12))
     same = ct.fit(
-        np.array(post.X), "scaled", groups=post.groups, errors=post.errors, n_samples=20, n_warmup=20, random_state=0
+        np.array(post.model.X),
+        "scaled",
+        groups=post.model.groups,
+        errors=post.model.errors,
+        n_samples=20,
+        n_warmup=20,
+        random_state=0,
     )
-    np.testing.assert_array_equal(post.times, same.times)
+    np.testing.assert_array_equal(post.draws.times, same.draws.times)
     rows = table_of(grouped / "clusters.csv")[1:]
     assert [row[0] for row in rows] == list(post.labels)
 
@@ -461,7 +468,7 @@ def test_fit_compares_and_keeps_labels(flowers, tmp_path, capsys):
     assert "age: medians " in shown.out
     assert "class" not in shown.err  # it is not fitted, so there is nothing to warn of
     post = ct.load(tmp_path / "out" / "posterior.npz")
-    assert post.columns == ("a", "b", "c")
+    assert post.model.columns == ("a", "b", "c")
     with open(tmp_path / "out" / "clusters.csv", newline="") as file:
         header, *rows = csv.reader(file)
     assert header[-3:] == ["kind", "age", "class"]
@@ -518,7 +525,7 @@ def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "transform: Preprocessor(log=True, scale='columns')" in said
     post = ct.load(out / "posterior.npz")
-    assert post.labels == tuple("abcdefgh") and repr(post.transform) in said
+    assert post.labels == tuple("abcdefgh") and repr(post.model.transform) in said
     assert main(["place", str(out), path, "--clusters", "2"]) == 0
     placed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     clusters = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))

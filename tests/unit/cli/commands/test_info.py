@@ -5,6 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
+from coaltree.posterior.of_trees import posterior_of_trees
 
 
 def test_info_lists_contents_and_convergence(folder, capsys):
@@ -95,7 +96,7 @@ def test_info_says_how_well_groups_are_supported(folder, capsys, only_line):
 
 def test_info_group_takes_quoted_names_and_new_lines(tmp_path, capsys):
     labels = ["Doe, J.", "b", "c d", "e"]
-    ct.Posterior([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=labels).save(tmp_path / "p.npz")
+    posterior_of_trees([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=labels).save(tmp_path / "p.npz")
     for given in ('"Doe, J.",c d', 'c d\n"Doe, J."\n', 'c d, "Doe, J.",'):
         assert main(["info", str(tmp_path / "p.npz"), "--group", given]) == 0
         assert capsys.readouterr().out.startswith("group        2 of 4 leaves: Doe, J., c d\n")

@@ -33,8 +33,8 @@ def test_start_is_the_last_draws_of_a_posterior():
     last = [5, 11]
     asked = [Recording.seen[0], Recording.seen[-1]]
     for (children, times), t in zip(asked, last, strict=True):
-        np.testing.assert_array_equal(children, first.children[t])
-        np.testing.assert_array_equal(times, first.times[t])
+        np.testing.assert_array_equal(children, first.draws.children[t])
+        np.testing.assert_array_equal(times, first.draws.times[t])
     assert len(more) == 2
     assert_same(more, quick_fit(X, "diagonal", start=first, n_warmup=0, n_samples=1, random_state=3))
 
@@ -49,7 +49,7 @@ def test_start_leaves_out_copies():
         quick_fit(X, sampler=Recording(), start=first, n_warmup=0, n_samples=1, n_chains=1)
     children, times = Recording.seen[0]
     Tree(children, times)
-    np.testing.assert_array_equal(times, first.times[5][2:])
+    np.testing.assert_array_equal(times, first.draws.times[5][2:])
 
 
 def test_start_can_be_a_tree():

@@ -130,13 +130,13 @@ def test_fit_of_resamples_has_the_same_bits_for_any_number_of_jobs():
     covariance = "diagonal"
     X = data(10, 6)
     one = resampled(X, covariance)
-    assert one.chain.tolist() == np.repeat(np.arange(4), 6).tolist()
-    assert one.column_weights.shape == (4, 6)
+    assert one.draws.chain.tolist() == np.repeat(np.arange(4), 6).tolist()
+    assert one.draws.column_weights.shape == (4, 6)
     assert one.log_joint is None
     with joblib.parallel_config("loky", max_nbytes=1):  # as in test_run.py, whose processes serve again
         assert_same(one, resampled(X, covariance, n_jobs=2))
     more = resampled(X, covariance, n_resamples=5)
-    np.testing.assert_array_equal(one.times, more.times[: len(one)])
+    np.testing.assert_array_equal(one.draws.times, more.draws.times[: len(one)])
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_fit_of_resamples_resumes_to_the_same_bits(X, covariance, tmp_path, monk
     assert 0 < len(part) < len(whole)
     resumed = resampled(X, covariance, sampler=pressing_ctrl_c(10**6), checkpoint=path)
     assert_same(resumed, whole)
-    np.testing.assert_array_equal(resumed.column_weights, whole.column_weights)
+    np.testing.assert_array_equal(resumed.draws.column_weights, whole.draws.column_weights)
     with pytest.raises(InputError, match="other data or settings"):
         quick_fit(X, covariance, sampler=pressing_ctrl_c(10**6), checkpoint=path, n_chains=4)
 
@@ -160,10 +160,10 @@ def test_fit_of_resamples_resumes_to_the_same_bits(X, covariance, tmp_path, monk
 def test_fit_of_resamples_imputes_columns_that_were_not_drawn():
     X = with_missing(data(12, 6))
     post = resampled(X, "spherical")
-    assert (post.column_weights == 0).any()
-    assert np.isfinite(post.imputed).all()
-    assert (post.imputed.std(axis=0) > 0).all()
-    np.testing.assert_array_equal(post.completed(3)[~np.isnan(X)], X[~np.isnan(X)])
+    assert (post.draws.column_weights == 0).any()
+    assert np.isfinite(post.draws.imputed).all()
+    assert (post.draws.imputed.std(axis=0) > 0).all()
+    np.testing.assert_array_equal(post.model.completed(post.draws, 3)[~np.isnan(X)], X[~np.isnan(X)])
 
 
 def test_fit_of_resamples_of_groups_weighs_rows_before_they_are_put_together():
@@ -171,7 +171,7 @@ def test_fit_of_resamples_of_groups_weighs_rows_before_they_are_put_together():
     post = resampled(X, "diagonal", noise="learn", groups=groups)
     assert post.n == 6
     student = resampled(X, "diagonal", noise="student", groups=groups)
-    assert student.tail_scale.shape == (24, 12)
+    assert student.draws.tail_scale.shape == (24, 12)
 
 
 @pytest.mark.parametrize(

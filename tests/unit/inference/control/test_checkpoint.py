@@ -240,7 +240,7 @@ def test_checkpoint_with_noise_and_replicates_resumes_to_the_same_bits(tmp_path)
         quick_fit(X, checkpoint=tmp_path / "run", progress=stop, **settings)
     resumed = quick_fit(X, checkpoint=tmp_path / "run", **settings)
     assert_same(whole, resumed)
-    np.testing.assert_array_equal(whole.tail_scale, resumed.tail_scale)
+    np.testing.assert_array_equal(whole.draws.tail_scale, resumed.draws.tail_scale)
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")

@@ -54,7 +54,9 @@ def test_table_gives_the_same_bits_however_memory_is_laid_out():
     X, _ = ct.simulate(30, 7, random_state=0)
     one = ct.sample_trees(X, np.eye(7), "regraft", n_samples=3, random_state=0)
     for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        np.testing.assert_array_equal(ct.sample_trees(other, np.eye(7), n_samples=3, random_state=0).times, one.times)
+        np.testing.assert_array_equal(
+            ct.sample_trees(other, np.eye(7), n_samples=3, random_state=0).draws.times, one.draws.times
+        )
 
 
 def test_every_column_of_text_is_named():
@@ -105,8 +107,8 @@ def test_fit_and_estimator_take_tables_of_other_packages(package):
         warnings.simplefilter("ignore")
         post = ct.fit(table, progress=False, **short)
         model = ct.CoalescentClustering(2, **short).fit(table)
-    np.testing.assert_array_equal(post.X, X)
-    assert post.columns == model.posterior_.columns == ("a", "b")
+    np.testing.assert_array_equal(post.model.X, X)
+    assert post.model.columns == model.posterior_.model.columns == ("a", "b")
     np.testing.assert_array_equal(model.predict(table), model.labels_)
 
 

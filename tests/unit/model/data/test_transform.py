@@ -122,23 +122,23 @@ def test_fit_keeps_a_preprocessor_and_undoes_it(frame, tmp_path):
     ready = np.array(frame)
     ready[:, :2] = np.log(ready[:, :2])
     ready = ready / np.nanstd(ready, axis=0)
-    np.testing.assert_allclose(post.X, ready, rtol=1e-12)
-    same = ct.fit(pd.DataFrame(np.array(post.X), frame.index, frame.columns), **SHORT)
-    np.testing.assert_array_equal(post.times, same.times)
-    np.testing.assert_allclose(post.leaf_values(), frame, rtol=1e-12)
-    filled = post.completed(2)
-    assert filled[5, 1] == pytest.approx(np.exp(post.imputed[2, 0] * np.nanstd(np.log(frame["b"]))))
+    np.testing.assert_allclose(post.model.X, ready, rtol=1e-12)
+    same = ct.fit(pd.DataFrame(np.array(post.model.X), frame.index, frame.columns), **SHORT)
+    np.testing.assert_array_equal(post.draws.times, same.draws.times)
+    np.testing.assert_allclose(post.model.leaf_values(), frame, rtol=1e-12)
+    filled = post.model.completed(post.draws, 2)
+    assert filled[5, 1] == pytest.approx(np.exp(post.draws.imputed[2, 0] * np.nanstd(np.log(frame["b"]))))
     assert post.info["transform"] == "Preprocessor(log=['a', 'b'], scale='columns')"
     post.save(tmp_path / "p.npz")
     loaded = ct.load(tmp_path / "p.npz")
-    np.testing.assert_array_equal(loaded.given_values(), post.given_values())
+    np.testing.assert_array_equal(loaded.model.given_values(), post.model.given_values())
     for one in (post, loaded, post[::2]):
         placed = one.place(frame.iloc[:4])
         by_hand = one.place(frame.iloc[:4][["c", "b", "a"]])
         np.testing.assert_array_equal(placed.log_density, by_hand.log_density)
     np.testing.assert_array_equal(
         loaded.place(frame.iloc[:4]).log_density,
-        same.place(pd.DataFrame(np.array(post.X)[:4], frame.index[:4], frame.columns)).log_density,
+        same.place(pd.DataFrame(np.array(post.model.X)[:4], frame.index[:4], frame.columns)).log_density,
     )
     with pytest.raises(ct.InputError, match="no logarithm"):
         post.place(-frame.iloc[:2])
@@ -149,14 +149,14 @@ def test_fit_takes_a_transformer(frame, tmp_path):
     scaler = StandardScaler()
     post = ct.fit(X, transform=scaler, **SHORT)
     assert not hasattr(scaler, "mean_")  # a copy was fitted
-    np.testing.assert_allclose(post.X, StandardScaler().fit_transform(X), rtol=1e-12)
-    assert post.columns == ("a", "b", "c") and post.info["transform"] == "StandardScaler()"
-    np.testing.assert_array_equal(post.leaf_values(), post.X)  # only a `Preprocessor` is undone
+    np.testing.assert_allclose(post.model.X, StandardScaler().fit_transform(X), rtol=1e-12)
+    assert post.model.columns == ("a", "b", "c") and post.info["transform"] == "StandardScaler()"
+    np.testing.assert_array_equal(post.model.leaf_values(), post.model.X)  # only a `Preprocessor` is undone
     small = ct.fit(X, transform=PCA(2), **SHORT)
-    assert small.columns == ("pca0", "pca1") and small.place(X.iloc[:2]).log_density.shape == (2,)
+    assert small.model.columns == ("pca0", "pca1") and small.place(X.iloc[:2]).log_density.shape == (2,)
     small.save(tmp_path / "p.npz")
     loaded = ct.load(tmp_path / "p.npz")
-    ready = pd.DataFrame(small.transform.transform(X.iloc[:2]), columns=small.columns)
+    ready = pd.DataFrame(small.model.transform.transform(X.iloc[:2]), columns=small.model.columns)
     with pytest.warns(ct.CoaltreeWarning, match=r"PCA\(n_components=2\) was not saved with the posterior"):
         placed = loaded.place(ready)
     np.testing.assert_array_equal(placed.log_density, small.place(X.iloc[:2]).log_density)
@@ -168,5 +168,5 @@ def test_estimator_takes_a_preprocessor(frame):
     model = ct.CoalescentClustering(
         2, preprocess=ct.Preprocessor(log=True), n_samples=10, n_warmup=5, random_state=0
     ).fit(frame)
-    assert repr(model.posterior_.transform) == "Preprocessor(log=True)"
+    assert repr(model.posterior_.model.transform) == "Preprocessor(log=True)"
     assert model.predict(frame.iloc[:4]).tolist() == model.labels_[:4].tolist()

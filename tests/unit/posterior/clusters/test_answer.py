@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import coaltree as ct
 from coaltree.posterior.clusters.answer import (
     ClusterAnswer,
     answer_for,
@@ -12,6 +11,7 @@ from coaltree.posterior.clusters.answer import (
     leaves_one,
     uncertain_in_words,
 )
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import grouped_posterior, random_posterior
 
 
@@ -55,7 +55,7 @@ def test_uncertain_in_words_names_leaves_more_probable_in_another_cluster():
 def test_clusters_in_words_have_sizes_and_stability():
     left = [[0, 1], [2, 3], [4, 5], [6, 7]]  # (0 1 4) (2 3), and (0 1) (2 3 4) in one tree of four
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
-    post = ct.Posterior(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))
+    post = posterior_of_trees(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))
     line = clusters_in_words(answer_for(post, 2))
     assert line == "2 clusters: 3 rows (doubtful, 0.92, from 0.67), 2 rows (stable, 1.00)"
     assert clusters_in_words(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"

@@ -6,6 +6,7 @@ import pytest
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.clusters.closest_clades import closest_clades, times_inside, times_together
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import listed, random_posterior, renumbered
 from tests.reference import summaries
 
@@ -115,8 +116,8 @@ def fitted(**settings):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: ct.Posterior([[[0, 1]]], [[1.0]]),  # two rows
-        lambda: ct.Posterior([[[0, 1], [3, 2]]], [[1.0, 2.0]]),  # one draw
+        lambda: posterior_of_trees([[[0, 1]]], [[1.0]]),  # two rows
+        lambda: posterior_of_trees([[[0, 1], [3, 2]]], [[1.0, 2.0]]),  # one draw
         lambda: random_posterior(0, n=9),  # weighted, one of them 0
         lambda: fitted(groups=[0, 0, 1, 2, 3, 4, 5, 6, 6]),
         lambda: fitted(sampler="mpost2"),

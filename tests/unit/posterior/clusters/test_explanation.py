@@ -8,6 +8,7 @@ from scipy.cluster.hierarchy import linkage
 import coaltree as ct
 from coaltree.errors import InputError
 from coaltree.posterior.clusters.explanation import columns_by_cluster, explain, explain_partitions, sister_of
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.fits import quick_fit, with_missing
 from tests.posteriors import random_posterior
 
@@ -26,7 +27,7 @@ def table(seed=0, per_cluster=8, noise=0.6):
 
 def one_tree(X):
     tree = ct.Tree.from_linkage(linkage(X, "ward"))
-    return ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Spherical())
+    return posterior_of_trees(tree.children[None], tree.times[None], X=X, covariance=ct.Spherical())
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,12 @@ def test_intervals_are_wider_where_rows_are_noisy_missing_or_few(found):
     noisy = quick_fit(X, "spherical", sampler="regraft", noise="student", n_samples=25, n_warmup=25)
     assert width(noisy.explain(number)) > 1.5 * sure
     lacking = quick_fit(
-        with_missing(np.array(post.X), 0.4), "spherical", sampler="regraft", noise="student", n_samples=25, n_warmup=25
+        with_missing(np.array(post.model.X), 0.4),
+        "spherical",
+        sampler="regraft",
+        noise="student",
+        n_samples=25,
+        n_warmup=25,
     )
     assert width(lacking.explain(number)) > 1.2 * sure
 

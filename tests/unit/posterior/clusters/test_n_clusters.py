@@ -7,6 +7,7 @@ from scipy.cluster.hierarchy import linkage
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.clusters import n_clusters
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior, stacked
 
 
@@ -91,9 +92,11 @@ def test_standard_error_is_that_of_independent_draws_and_larger_of_dependent_one
     error = n_clusters._standard_error(post, values)
     assert error == pytest.approx(1 / np.sqrt(2000), rel=0.2)
     slow = np.repeat(values[::20], 20)
-    in_chains = ct.Posterior(post.children, post.times, chain=np.repeat([0, 1], 1000))
+    in_chains = posterior_of_trees(post.draws.children, post.draws.times, chain=np.repeat([0, 1], 1000))
     assert n_clusters._standard_error(in_chains, slow) > 3 * error
-    weighted = ct.Posterior(post.children, post.times, log_weights=np.where(np.arange(2000) < 20, 0.0, -50.0))
+    weighted = posterior_of_trees(
+        post.draws.children, post.draws.times, log_weights=np.where(np.arange(2000) < 20, 0.0, -50.0)
+    )
     assert n_clusters._standard_error(weighted, values) == pytest.approx(values[:20].std() / np.sqrt(20), rel=1e-6)
 
 

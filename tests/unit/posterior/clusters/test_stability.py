@@ -5,6 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.clusters import stability
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior
 
 
@@ -38,7 +39,7 @@ def test_stability_word_needs_the_lower_end_of_the_90_percent_interval(n_others,
     same = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
     other = [[0, 4], [1, 5], [2, 3], [6, 7], [8, 9]]
     children = np.array([other] * n_others + [same] * (100 - n_others))
-    post = ct.Posterior(children, np.tile([1.0, 1.1, 1.2, 3.0, 5.0], (100, 1)))
+    post = posterior_of_trees(children, np.tile([1.0, 1.1, 1.2, 3.0, 5.0], (100, 1)))
     labels = np.array([0, 0, 1, 1, 2, 2])
     for level in (0.5, 0.9, 0.99):  # which is of the interval that is shown
         assert post.stability(labels, level=level).words[0] == word

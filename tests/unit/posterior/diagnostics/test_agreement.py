@@ -2,8 +2,8 @@
 
 import numpy as np
 
-import coaltree as ct
-from coaltree.posterior.diagnostics.agreement import ChainAgreement, from_info
+from coaltree.posterior.diagnostics.agreement import ChainAgreement, chains_agree, from_info
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.tree.merges import in_order_of_time
 
 N, T = 24, 40  # leaves, draws of each chain
@@ -33,7 +33,7 @@ def posterior(by_chain, **more):
     rng = np.random.default_rng(0)
     trees = [tree_of(groups[t % len(groups)], rng) for groups in by_chain for t in range(T)]
     children, times = map(np.array, zip(*trees, strict=True))
-    return ct.Posterior(children, times, chain=np.repeat(np.arange(len(by_chain)), T), **more)
+    return posterior_of_trees(children, times, chain=np.repeat(np.arange(len(by_chain)), T), **more)
 
 
 def split(cut):
@@ -44,7 +44,7 @@ def split(cut):
 def test_chains_of_the_same_posterior_agree():
     both = [split(12), split(6)]
     for by_chain in ([[split(12)], [split(12)]], [both, both]):
-        agreement = posterior(by_chain).agreement()
+        agreement = chains_agree(posterior(by_chain))
         assert agreement.n_clusters >= 2
         assert agreement.stability_difference == 0.0
         assert agreement.gives_same_clusters
@@ -54,7 +54,7 @@ def test_chains_held_in_two_halves_of_the_posterior_do_not_agree():
     """Also where nothing is stable any more, so that one cluster is suggested."""
     for other in ([split(6)], [split(6), split(3)], [[np.arange(0, N, 2), np.arange(1, N, 2)]]):
         held = posterior([[split(12)], other])
-        agreement = held.agreement()
+        agreement = chains_agree(held)
         assert agreement.n_clusters == max(held.suggest_n_clusters().n_clusters, 2)
         assert agreement.stability_difference > 0.2
         assert not agreement.gives_same_clusters
@@ -64,18 +64,18 @@ def test_agreement_is_the_difference_between_the_stabilities_of_each_chain():
     rng = np.random.default_rng(3)
     visits = [[split(12) if rng.random() < share else split(6) for _ in range(T)] for share in (0.8, 0.5)]
     post = posterior(visits)
-    agreement = post.agreement()
+    agreement = chains_agree(post)
     labels = post.cut(agreement.n_clusters)
-    first, second = (post[post.chain == c].stability(labels).jaccard for c in (0, 1))
+    first, second = (post[post.draws.chain == c].stability(labels).jaccard for c in (0, 1))
     np.testing.assert_allclose(agreement.stability_difference, np.abs(first - second).max(), atol=1e-12)
     assert 0.0 < agreement.stability_difference < 0.3
 
 
 def test_agreement_needs_two_chains_of_equal_weights():
-    assert posterior([[split(12)]]).agreement() is None
+    assert chains_agree(posterior([[split(12)]])) is None
     two = posterior([[split(12)], [split(12)]])
-    assert ct.Posterior(two.children, two.times, log_weights=np.arange(2.0 * T)).agreement() is None
-    assert two.agreement() is not None
+    assert chains_agree(posterior_of_trees(two.draws.children, two.draws.times, log_weights=np.arange(2.0 * T))) is None
+    assert chains_agree(two) is not None
 
 
 def test_agreement_is_read_from_info_if_it_is_there():

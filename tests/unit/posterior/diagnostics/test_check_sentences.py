@@ -62,7 +62,7 @@ def test_explain_skewness_asks_for_logarithms_of_what_is_clearly_skewed(z, sente
     named = data_posterior(columns=["a b", "c", "d"])
     _, option = explain("skewness", named, result([9, 0, 0, 0, 0, 0]), is_fine=False)
     assert option == f"{LOG}['a b'])"
-    negative = random_posterior(0, X=data_posterior().X - 1.0, covariance=ct.Diagonal())
+    negative = random_posterior(0, X=data_posterior().model.X - 1.0, covariance=ct.Diagonal())
     assert explain("skewness", negative, z, is_fine=False) == (sentence, "")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from coaltree.model.process.coalescent import simulate_tree
-from coaltree.posterior import Posterior
 from coaltree.posterior.diagnostics import convergence
+from coaltree.posterior.of_trees import posterior_of_trees
 
 
 def test_figures_see_a_chain_apart():
@@ -17,16 +17,18 @@ def test_figures_see_a_chain_apart():
     children, times = np.repeat(tree.children[None], T, 0), np.repeat(tree.times[None], T, 0)
     chain = np.repeat([0, 1], T // 2)
     times = times * np.exp(0.1 * rng.normal(size=(T, 1)))
-    good = Posterior(children, times, log_joint=rng.normal(size=T), chain=chain, theta={"a": rng.normal(size=(T, 2))})
+    good = posterior_of_trees(
+        children, times, log_joint=rng.normal(size=T), chain=chain, theta={"a": rng.normal(size=(T, 2))}
+    )
     found = convergence.figures(good)
     of_times = {"root_time", "merge_2", "merge_3", "mean_of_oldest", "tree_length"}
     assert set(found) == {"log_joint", *of_times, "a", "split_frequency_sd"}
     assert found["log_joint"]["r_hat"] < 1.02
     assert found["log_joint"]["ess"] > 250
     assert found["split_frequency_sd"] == 0.0
-    apart = Posterior(children, times, log_joint=rng.normal(size=T) + 2.0 * chain, chain=chain)
+    apart = posterior_of_trees(children, times, log_joint=rng.normal(size=T) + 2.0 * chain, chain=chain)
     assert convergence.figures(apart)["log_joint"]["r_hat"] > 1.1
-    constant = Posterior(children, np.repeat(tree.times[None], T, 0), log_joint=np.zeros(T), chain=chain)
+    constant = posterior_of_trees(children, np.repeat(tree.times[None], T, 0), log_joint=np.zeros(T), chain=chain)
     assert np.isnan(convergence.figures(constant)["root_time"]["r_hat"])
 
 

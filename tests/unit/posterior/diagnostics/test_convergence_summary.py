@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 
-import coaltree as ct
 from coaltree.errors import ConvergenceWarning
 from coaltree.posterior.diagnostics.agreement import ChainAgreement
 from coaltree.posterior.diagnostics.convergence_summary import (
@@ -17,6 +16,7 @@ from coaltree.posterior.diagnostics.convergence_summary import (
     summarize,
     warn_if_poor,
 )
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.browser.posteriors import chain_posterior
 
 FINE = {"log_joint": {"r_hat": 1.0, "ess": 400.0}, "split_frequency_sd": 0.0}
@@ -26,8 +26,8 @@ LENGTH = ("n_warmup", "n_samples")
 def settled(**changes):
     rng = np.random.default_rng(0)
     post = chain_posterior(12, 4, 800, amplitude=rng.gamma(30, 0.1, 800))
-    options = {"theta": dict(post.theta), "chain": post.chain, "log_joint": post.log_joint} | changes
-    return ct.Posterior(post.children, post.times, **options)
+    options = {"theta": dict(post.theta), "chain": post.draws.chain, "log_joint": post.log_joint} | changes
+    return posterior_of_trees(post.draws.children, post.draws.times, **options)
 
 
 def figures_of(summary):
@@ -68,7 +68,7 @@ def test_summary_sees_chains_that_disagree():
 
 def test_summary_sees_trees_that_differ_by_chain():
     left, right = [[0, 1], [2, 3], [4, 5]], [[0, 2], [1, 3], [4, 5]]
-    post = ct.Posterior(
+    post = posterior_of_trees(
         np.array([left] * 100 + [right] * 100),
         np.tile([1.0, 2.0, 3.0], (200, 1)),
         chain=np.repeat([0, 1], 100),
@@ -81,10 +81,10 @@ def test_summary_sees_trees_that_differ_by_chain():
 
 def test_summary_of_particles_one_tree_and_trees_of_unknown_origin():
     post = settled()
-    particles = ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 40, 800))
+    particles = posterior_of_trees(post.draws.children, post.draws.times, log_weights=np.linspace(0, 40, 800))
     (figure,) = summarize(particles).figures
     assert figure.value == pytest.approx(particles.ess) and figure.grade == "poor"
-    for unknown in (post[:1], ct.Posterior(post.children, post.times)):
+    for unknown in (post[:1], posterior_of_trees(post.draws.children, post.draws.times)):
         assert summarize(unknown).grade == "unknown"
 
 

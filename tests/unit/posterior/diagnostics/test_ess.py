@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-import coaltree as ct
 from coaltree.model.process import coalescent
 from coaltree.posterior.diagnostics import ess as diagnostics
+from coaltree.posterior.diagnostics.convergence import split_frequency_sd_of, topology_ess_of
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
 
@@ -22,7 +23,7 @@ def sticky_chain(rng, n_draws, stay, n=6):
 
 
 def with_unit_times(children, **extra):
-    return ct.Posterior(children, np.tile(np.arange(1.0, children.shape[1] + 1), (len(children), 1)), **extra)
+    return posterior_of_trees(children, np.tile(np.arange(1.0, children.shape[1] + 1), (len(children), 1)), **extra)
 
 
 @pytest.mark.parametrize("lengths", [(40,), (31, 24), (5, 4)])
@@ -33,7 +34,7 @@ def test_topology_ess_is_the_brute_force_one(lengths, stay):
     chain = np.repeat(np.arange(len(lengths)), lengths)
     post = with_unit_times(children, chain=chain)
     expected = summaries.topology_ess([tree for tree, _ in listed(post)], chain.tolist())
-    assert post.topology_ess == pytest.approx(expected, rel=1e-9)
+    assert topology_ess_of(post) == pytest.approx(expected, rel=1e-9)
 
 
 def test_topology_ess_knows_how_long_a_chain_remembers():
@@ -43,20 +44,20 @@ def test_topology_ess_knows_how_long_a_chain_remembers():
         for seed in range(8):
             rng = np.random.default_rng(seed)
             children = np.concatenate([sticky_chain(rng, n_draws, stay) for _ in range(2)])
-            found.append(with_unit_times(children, chain=np.repeat([0, 1], n_draws)).topology_ess / (2 * n_draws))
+            found.append(topology_ess_of(with_unit_times(children, chain=np.repeat([0, 1], n_draws))) / (2 * n_draws))
         assert np.mean(found) == pytest.approx((1 - stay) / (1 + stay), rel=0.15)
 
 
 def test_topology_ess_sees_chains_that_disagree():
     rng = np.random.default_rng(3)
     one, other = (np.tile(coalescent.simulate_tree(6, rng).children, (50, 1, 1)) for _ in range(2))
-    assert with_unit_times(np.concatenate([one, other]), chain=np.repeat([0, 1], 50)).topology_ess < 10
-    assert with_unit_times(one, chain=np.zeros(50, int)).topology_ess == 50  # nothing is uncertain
+    assert topology_ess_of(with_unit_times(np.concatenate([one, other]), chain=np.repeat([0, 1], 50))) < 10
+    assert topology_ess_of(with_unit_times(one, chain=np.zeros(50, int))) == 50  # nothing is uncertain
 
 
 def test_particles_have_no_order():
     post = random_posterior(0)
-    assert post.topology_ess == post.ess == pytest.approx(1 / np.sum(post.weights**2))
+    assert topology_ess_of(post) == post.ess == pytest.approx(1 / np.sum(post.weights**2))
 
 
 def test_ess_of_a_chain_is_that_of_its_log_joint():
@@ -74,7 +75,7 @@ def test_ess_of_a_chain_is_that_of_its_log_joint():
 def test_split_frequency_sd():
     post = random_posterior(2, n=6, n_trees=30)
     chain = np.arange(30) % 3
-    post = ct.Posterior(post.children, post.times, log_weights=post.log_weights, chain=chain)
+    post = posterior_of_trees(post.draws.children, post.draws.times, log_weights=post.draws.log_weights, chain=chain)
     trees = listed(post)
     per_chain = []
     for c in range(3):
@@ -85,8 +86,8 @@ def test_split_frequency_sd():
     table = np.array([[f.get(c, 0.0) for f in per_chain] for c in every])
     for least in (0.0, 0.1, 0.4):
         counted = table[table.max(axis=1) >= least]
-        assert post.split_frequency_sd(least) == pytest.approx(counted.std(axis=1, ddof=1).mean())
-    assert np.isnan(random_posterior(0).split_frequency_sd())
+        assert split_frequency_sd_of(post, least) == pytest.approx(counted.std(axis=1, ddof=1).mean())
+    assert np.isnan(split_frequency_sd_of(random_posterior(0)))
 
 
 def test_series_ess_of_a_constant_and_of_short_chains():

@@ -11,6 +11,7 @@ from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import model_checks as checks
 from coaltree.posterior.diagnostics.check_statistics import LARGE, compare_with_replicates
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import grouped_posterior
 
 
@@ -22,7 +23,7 @@ def true_posterior(seed, n=40, d=3, *, level=0.1, covariance=None, fitted_noise=
     X = X if change is None else change(X)
     noise = level if fitted_noise is None else fitted_noise
     covariance = ct.Fixed(np.eye(d)) if covariance is None else covariance
-    return ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=covariance, noise=noise, **extra)
+    return posterior_of_trees(tree.children[None], tree.times[None], X=X, covariance=covariance, noise=noise, **extra)
 
 
 @pytest.mark.parametrize("n_tables", [pytest.param(80, marks=pytest.mark.slow), 30])
@@ -90,7 +91,7 @@ def test_check_finds_outliers_and_uneven_groups_by_the_tree():
     X = rng.standard_normal((40, 2))
     caterpillar = np.array([[0, 1], *([40 + k, k + 2] for k in range(38))])
     times = simulate_tree(40, rng).times
-    post = ct.Posterior(caterpillar[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
+    post = posterior_of_trees(caterpillar[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
     found = post.check()["outliers"]
     assert found.verdict == "wrong"
     assert "39, 38, 37" in found.sentence
@@ -101,7 +102,7 @@ def test_check_finds_outliers_and_uneven_groups_by_the_tree():
         *([59 + k, 22 + k] for k in range(18)),
         [58, 77],
     ]
-    post = ct.Posterior(np.array(one_side_first)[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
+    post = posterior_of_trees(np.array(one_side_first)[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
     found = post.check()["clades"]
     assert found.verdict == "wrong"
     assert "such as the 20 rows 20, 21, 22 and 17 more" in found.sentence
@@ -155,12 +156,12 @@ def test_check_looks_at_some_of_many_leaves(monkeypatch):
     monkeypatch.setattr(checks, "MAX_LEAVES", 120)
     assert true_posterior(1, n=200, change=lambda X: X * [1, 1, 3]).check()["spread of columns"].verdict == "wrong"
     grouped = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
-    assert len(checks._distinct_rows(grouped).rows) == 27
+    assert len(checks._some_rows(grouped.model).rows) == 27
     monkeypatch.setattr(checks, "MAX_LEAVES", 10)
-    rows = checks._distinct_rows(grouped)
+    rows = checks._some_rows(grouped.model)
     assert len(rows.leaves) == 10
     assert set(rows.groups) == set(range(10))
-    np.testing.assert_array_equal(rows.leaves[rows.groups], grouped.groups[rows.rows])
+    np.testing.assert_array_equal(rows.leaves[rows.groups], grouped.model.groups[rows.rows])
     assert len(grouped.check(n_trees=5)) == 7
 
 
@@ -196,14 +197,18 @@ def test_check_says_why_it_cannot():
     assert str(true_posterior(0, n=9).check()).startswith("The model cannot be checked")
     post = true_posterior(0)
     with pytest.raises(ct.InputError, match="does not include its data"):
-        ct.Posterior(post.children, post.times).check()
+        posterior_of_trees(post.draws.children, post.draws.times).check()
     with pytest.raises(ct.InputError, match="has no draws of its noise level"):
-        ct.Posterior(post.children, post.times, X=post.X, covariance=post.covariance, noise="learn").check()
+        posterior_of_trees(
+            post.draws.children, post.draws.times, X=post.model.X, covariance=post.model.covariance, noise="learn"
+        ).check()
     with pytest.raises(ct.InputError, match="there is no check 'nonsense'; there are noise, tails"):
         post.check()["nonsense"]
     with pytest.raises(ct.InputError, match="n_trees"):
         post.check(n_trees=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        at_once = ct.Posterior(post.children, np.zeros_like(post.times), X=post.X, covariance=post.covariance)
+        at_once = posterior_of_trees(
+            post.draws.children, np.zeros_like(post.draws.times), X=post.model.X, covariance=post.model.covariance
+        )
         assert "joins different rows at time 0" in at_once.check().headline

@@ -41,8 +41,8 @@ def test_describe_rows_counts_those_of_leaves():
 def test_find_outliers_names_rows_with_their_leaves():
     post = grouped_posterior()
     (outlier,) = find_outliers(post)
-    relative = post.tail_scale[:, 1] / np.median(post.tail_scale, axis=1)
-    assert outlier.label == "row 1" and outlier.leaf == post.labels[post.groups[1]]
+    relative = post.draws.tail_scale[:, 1] / np.median(post.draws.tail_scale, axis=1)
+    assert outlier.label == "row 1" and outlier.leaf == post.labels[post.model.groups[1]]
     assert outlier.score == pytest.approx(relative.mean()) and outlier.probability == 1.0
     said = f"row 1 ({outlier.leaf}): about {relative.mean():.0f} times the noise variance of a typical row, 100 % sure"
     assert str(outlier) == said

@@ -83,18 +83,20 @@ def test_resampled_posterior_answers_all_else(post, tmp_path):
     assert 1.0 <= post.ess <= len(post)
     post.save(tmp_path / "post.npz")
     again = ct.load(tmp_path / "post.npz")
-    np.testing.assert_array_equal(again.column_weights, post.column_weights)
-    assert again.is_resampled
-    assert post.thin(2).is_resampled
+    np.testing.assert_array_equal(again.draws.column_weights, post.draws.column_weights)
+    assert again.draws.is_resampled
+    assert post.thin(2).draws.is_resampled
 
 
 def test_resampled_posteriors_are_joined_like_with_like(post):
     other = quick_fit(data(10, 6), "spherical", sampler="regraft", resample="columns", n_resamples=3, random_state=1)
     both = ct.concat([post, other])
-    np.testing.assert_array_equal(both.column_weights, np.concatenate([post.column_weights, other.column_weights]))
-    assert len(np.unique(both.chain)) == 9
-    part = ct.concat([post[np.flatnonzero(post.chain == 4)], other])
-    np.testing.assert_array_equal(part.column_weights[0], post.column_weights[4])
+    np.testing.assert_array_equal(
+        both.draws.column_weights, np.concatenate([post.draws.column_weights, other.draws.column_weights])
+    )
+    assert len(np.unique(both.draws.chain)) == 9
+    part = ct.concat([post[np.flatnonzero(post.draws.chain == 4)], other])
+    np.testing.assert_array_equal(part.draws.column_weights[0], post.draws.column_weights[4])
     plain = quick_fit(data(10, 6), "spherical", sampler="regraft")
     assert_refused(lambda: ct.concat([post, plain]), "like with like")
 
@@ -117,8 +119,7 @@ def test_place_weighs_new_rows_as_each_chain_weighs_the_fitted_ones():
     assert "log density" not in repr(placed)
     np.testing.assert_allclose(placed.weights.reshape(2, 10).sum(axis=1), 0.5)
     only_first = np.tile([5.0, 1e-9, 1e-9, 1e-9, 1e-9], (2, 1))
-    fields = {name: getattr(post, name) for name in ("labels", "theta", "chain", "X", "covariance", "noise")}
-    alone = ct.Posterior(post.children, post.times, **fields, tail_scale=post.tail_scale, column_weights=only_first)
+    alone = ct.Posterior(post.model, post.draws._replace(column_weights=only_first))
     assert alone.place(new, classes=of_one).class_probability[0, 1] > placed.class_probability[0, 0] - 0.5
     gaps = np.array([[np.nan, 0.0, np.nan, 0.0, 0.0]])
     assert post.place(gaps, classes=of_others).class_probability[0, 0] > 0.8

@@ -66,7 +66,7 @@ def test_watched_sees_two_chains_held_in_two_halves_of_the_posterior(name):
     halves = np.argsort(np.argsort(values)) >= len(values) // 2
     order = np.random.default_rng(0).permutation(len(values))
     in_halves = convergence.scalar_figures(values[order], halves[order].astype(int))
-    mixed = convergence.scalar_figures(values[order], post.chain)
+    mixed = convergence.scalar_figures(values[order], post.draws.chain)
     assert in_halves["r_hat"] > 1.2
     assert in_halves["ess"] < convergence.ESS_BELOW
     assert mixed["r_hat"] < convergence.R_HAT_ABOVE

@@ -5,6 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.io import archive as io
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior
 
 LABELS = ["a", "b b", "it's", "x_1", "[y]", "7", "gamma-γ"]
@@ -25,12 +26,13 @@ def full_posterior(covariance=None, **extra):
 
 
 def assert_same(a, b):
-    for name in ("children", "times", "log_weights", "weights", "chain", "log_joint", "X"):
-        found, expected = getattr(a, name), getattr(b, name)
+    for name in ("children", "times", "log_weights", "weights", "chain", "log_joint"):
+        found, expected = getattr(a.draws, name), getattr(b.draws, name)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
-    for name in ("labels", "log_evidence", "noise", "columns", "is_chain"):
-        assert getattr(a, name) == getattr(b, name)
+    np.testing.assert_array_equal(a.model.X, b.model.X)
+    assert (a.labels, a.log_evidence, a.model.columns) == (b.labels, b.log_evidence, b.model.columns)
+    assert (a.model.noise.given, a.draws.is_chain) == (b.model.noise.given, b.draws.is_chain)
     assert a.theta.keys() == b.theta.keys()
     for name in a.theta:
         np.testing.assert_array_equal(a.theta[name], b.theta[name])
@@ -41,7 +43,7 @@ def test_load_returns_what_was_saved(tmp_path):
     post.save(tmp_path / "post.ct")
     again = ct.load(tmp_path / "post.ct")
     assert_same(again, post)
-    assert again.columns == ("u", "v", "w")
+    assert again.model.columns == ("u", "v", "w")
     assert again.info["seconds"] == 1.5
     np.testing.assert_array_equal(again.info["accepted"], [0.5, 0.7])
     assert again.mcc_tree() == post.mcc_tree()
@@ -49,12 +51,12 @@ def test_load_returns_what_was_saved(tmp_path):
 
 
 def test_load_returns_parts_and_bare_posteriors(tmp_path):
-    bare = ct.Posterior([[[0, 1]]], [[1.0]])
+    bare = posterior_of_trees([[[0, 1]]], [[1.0]])
     bare.save(tmp_path / "bare")
     again = ct.load(tmp_path / "bare")
     assert again.trees[0] == bare.trees[0]
-    assert again.log_joint is again.X is again.covariance is again.log_evidence is None
-    assert not again.is_chain
+    assert again.log_joint is again.model.X is again.model.covariance is again.log_evidence is None
+    assert not again.draws.is_chain
     part = full_posterior()[3:9]
     part.save(tmp_path / "part")
     assert_same(ct.load(tmp_path / "part"), part)
@@ -70,10 +72,10 @@ def test_save_may_replace_the_file_that_was_loaded(tmp_path):
 def test_load_returns_missing_entries(tmp_path):
     X = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, 4.0]])
     children, times = [[[0, 1], [2, 3]]] * 2, [[1.0, 2.0]] * 2
-    post = ct.Posterior(children, times, X=X, imputed=[[0.1, 0.2], [0.3, 0.4]])
+    post = posterior_of_trees(children, times, X=X, imputed=[[0.1, 0.2], [0.3, 0.4]])
     post.save(tmp_path / "post.ct")
     again = ct.load(tmp_path / "post.ct")
-    np.testing.assert_array_equal(again.completed(1), [[1.0, 0.3], [0.4, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(again.model.completed(again.draws, 1), [[1.0, 0.3], [0.4, 2.0], [3.0, 4.0]])
 
 
 def kernels():
@@ -92,7 +94,7 @@ def kernels():
 def test_load_returns_covariances(tmp_path, covariance):
     covariance = covariance.adapt(np.random.default_rng(0).normal(size=(7, 3)))
     full_posterior(covariance).save(tmp_path / "post.ct")
-    again = ct.load(tmp_path / "post.ct").covariance
+    again = ct.load(tmp_path / "post.ct").model.covariance
     assert type(again) is type(covariance)
     np.testing.assert_array_equal(again.matrix(3), covariance.matrix(3))
     assert again.learnt == covariance.learnt
@@ -110,7 +112,7 @@ def test_save_warns_of_what_cannot_be_saved(tmp_path):
     assert "Strange" in again.info["x"]
     with pytest.warns(ct.CoaltreeWarning, match="covariance is a Strange"):
         full_posterior(Strange()).save(tmp_path / "post.ct")
-    assert ct.load(tmp_path / "post.ct").covariance is None
+    assert ct.load(tmp_path / "post.ct").model.covariance is None
 
 
 def test_load_makes_only_our_own_values(tmp_path):
@@ -133,9 +135,9 @@ def test_load_refuses_wrong_files_in_one_sentence(tmp_path):
 def test_load_refuses_arrays_that_are_no_trees(tmp_path, monkeypatch):
     """A file that is whole, but whose numbers would lead kernels astray."""
     post = full_posterior()
-    wrong = post.children.copy()
+    wrong = post.draws.children.copy()
     wrong[3, 0, 0] = 10**6
-    object.__setattr__(post, "children", wrong)
+    object.__setattr__(post, "draws", post.draws._replace(children=wrong))
     post.save(tmp_path / "post.ct")
     with pytest.raises(ct.InputError, match=r"is damaged .*Tree 3"):
         ct.load(tmp_path / "post.ct")
@@ -151,8 +153,11 @@ def test_load_refuses_arrays_that_are_no_trees(tmp_path, monkeypatch):
 )
 def test_load_refuses_wrong_arrays_by_name(tmp_path, name, wrong, said):
     post = full_posterior()
-    wrong = np.full_like(getattr(post, name), wrong) if np.ndim(wrong) == 0 else wrong
-    object.__setattr__(post, name, wrong)
+    if name == "X":
+        X = np.full_like(post.model.X, wrong)
+        object.__setattr__(post, "model", post.model._replace(table=post.model.table._replace(values=X)))
+    else:
+        object.__setattr__(post, "draws", post.draws._replace(**{name: wrong}))
     post.save(tmp_path / "post.ct")
     with pytest.raises(ct.InputError, match=said):
         ct.load(tmp_path / "post.ct")
@@ -163,6 +168,6 @@ def test_load_takes_the_folder_of_a_fit(tmp_path):
     (tmp_path / "wines").mkdir()
     post.save(tmp_path / "wines" / "posterior.npz")
     for folder in (tmp_path / "wines", str(tmp_path / "wines")):
-        np.testing.assert_array_equal(ct.load(folder).times, post.times)
+        np.testing.assert_array_equal(ct.load(folder).draws.times, post.draws.times)
     with pytest.raises(ct.InputError, match="posterior"):
         ct.load(tmp_path)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import grouped_posterior, random_posterior
 
 
@@ -34,7 +35,7 @@ def test_to_arviz_repeats_weighted_draws():
     pytest.importorskip("arviz")
     weights = np.array([0.5, 0.0, 0.25, 0.25])
     with np.errstate(divide="ignore"):
-        post = ct.Posterior([[[0, 1]]] * 4, [[1.0], [2.0], [3.0], [4.0]], log_weights=np.log(weights))
+        post = posterior_of_trees([[[0, 1]]] * 4, [[1.0], [2.0], [3.0], [4.0]], log_weights=np.log(weights))
     with pytest.warns(ct.CoaltreeWarning, match="no weighted draws"):
         data = post.to_arviz()
     assert data.posterior["root_time"].values.tolist() == [[1.0, 1.0, 3.0, 4.0]]
@@ -42,14 +43,14 @@ def test_to_arviz_repeats_weighted_draws():
 
 def test_to_arviz_cuts_chains_of_unequal_length():
     pytest.importorskip("arviz")
-    post = ct.Posterior([[[0, 1]]] * 5, np.arange(1.0, 6.0)[:, None], chain=[0, 0, 0, 1, 1])
+    post = posterior_of_trees([[[0, 1]]] * 5, np.arange(1.0, 6.0)[:, None], chain=[0, 0, 0, 1, 1])
     assert post.to_arviz().posterior["root_time"].values.tolist() == [[2.0, 3.0], [4.0, 5.0]]
 
 
 def test_to_arviz_says_where_arviz_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(ct.InputError) as caught:
-        ct.Posterior([[[0, 1]]], [[1.0]]).to_arviz()
+        posterior_of_trees([[[0, 1]]], [[1.0]]).to_arviz()
     assert str(caught.value) == 'to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".'
 
 
@@ -60,7 +61,7 @@ def test_to_arviz_has_the_noise():
     assert data.posterior["noise_level"].shape == (2, 6) and "tail_scale" not in data.posterior
     scales = post.to_arviz(tail_scale=True).posterior["tail_scale"]
     assert scales.dims == ("chain", "draw", "row")
-    np.testing.assert_array_equal(scales.sel(row="row 1", chain=1), post.tail_scale[post.chain == 1, 1])
+    np.testing.assert_array_equal(scales.sel(row="row 1", chain=1), post.draws.tail_scale[post.draws.chain == 1, 1])
     with pytest.raises(ct.InputError, match="no Student tails"):
         random_posterior(0, weighted=False).to_arviz(tail_scale=True)
 

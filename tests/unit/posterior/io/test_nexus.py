@@ -10,6 +10,8 @@ import pytest
 
 import coaltree as ct
 from coaltree.numerics.weighted import shortest_interval, weighted_quantile
+from coaltree.posterior.io.nexus import annotated_tree
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
 
@@ -23,7 +25,7 @@ def similar_posterior(labels=None, n_trees=60):
     children[: n_trees // 4, 2:] = [[7, 4], [6, 8], [9, 5]]
     children[0, :2] = [[0, 2], [1, 3]]
     times = np.cumsum(rng.exponential(size=(n_trees, 5)), axis=1)
-    return ct.Posterior(children, times, labels=labels)
+    return posterior_of_trees(children, times, labels=labels)
 
 
 def dendropy_frequencies(trees):
@@ -79,7 +81,7 @@ def test_annotated_tree_is_read_by_dendropy(file_format):
     post = similar_posterior(LABELS[:6])
     tree = post.mean_tree()
     read = dendropy.Tree.get(
-        data=post.annotated_tree(format=file_format),
+        data=annotated_tree(post, file_format=file_format),
         schema=file_format,
         extract_comment_metadata=True,
         preserve_underscores=file_format == "newick",
@@ -99,17 +101,17 @@ def test_annotated_tree_is_read_by_dendropy(file_format):
             np.testing.assert_allclose(
                 np.array(known["height_95%_HPD"], dtype=float), shortest_interval(drawn, post.weights, 0.95), rtol=1e-5
             )
-    again = ct.Tree.from_newick(post.annotated_tree(format="newick"), post.labels)
+    again = ct.Tree.from_newick(post.to_newick(), post.labels)
     np.testing.assert_allclose(again.cophenetic(), tree.cophenetic(), rtol=4e-15, atol=0)
 
 
 def test_annotated_tree_leaves_out_intervals_of_a_handful_of_trees():
     post = random_posterior(1)
-    text = post.annotated_tree(post.trees[3])
+    text = annotated_tree(post, post.trees[3])
     assert "height=" in text
     assert "HPD" not in text
     with pytest.raises(ct.InputError, match="format must be"):
-        post.annotated_tree(format="phyloxml")
+        annotated_tree(post, file_format="phyloxml")
 
 
 SCRIPT = """
@@ -139,8 +141,8 @@ def test_annotated_tree_and_to_nexus_are_read_by_ape(tmp_path):
     names = ["sample_1", "sample_2", "b.c-d", "x", "10", "_y_"]
     post = similar_posterior(names)
     paths = [tmp_path / "tree.nex", tmp_path / "tree.newick", tmp_path / "trees.nex"]
-    paths[0].write_text(post.annotated_tree())
-    paths[1].write_text(post.annotated_tree(format="newick"))
+    paths[0].write_text(annotated_tree(post))
+    paths[1].write_text(post.to_newick())
     post.to_nexus(paths[2])
     script = tmp_path / "read.R"
     script.write_text(SCRIPT)

@@ -13,7 +13,8 @@ from coaltree.posterior.io.pandas_output import (
     given_labels,
     in_given_places,
     in_leaf_order,
-    remember_index,
+    leaf_index,
+    with_index,
 )
 from tests.posteriors import random_posterior
 
@@ -33,7 +34,7 @@ DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
 def test_answers_have_the_index_of_the_table(index, is_kept, tmp_path):
     """Files keep whole numbers, and anything else as text."""
     post = random_posterior(1, weighted=False, labels=map(str, index))
-    remember_index(post, frame_of(index))
+    post = indexed(post, frame_of(index))
     assert post.cut(3).index.equals(index)
     assert pickle.loads(pickle.dumps(post[::2])).cut(3).index.equals(index)
     post.save(tmp_path / "post.npz")
@@ -41,6 +42,11 @@ def test_answers_have_the_index_of_the_table(index, is_kept, tmp_path):
     assert again.index.equals(index if is_kept else pd.Index(list(map(str, index))))
     assert again.name == "cluster" and again.index.name == index.name
     np.testing.assert_array_equal(again, post.cut(3))
+
+
+def indexed(post, X, groups=None):
+    model = with_index(post.model, X, groups)
+    return ct.Posterior(model, post.draws, {**post.info, **model.info})
 
 
 def frame_of(index):
@@ -64,7 +70,7 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
 
 
-def test_remember_index_is_called_by_every_verb():
+def test_with_index_is_called_by_every_verb():
     days = frame_of(DATES)
     trees = ct.sample_trees(days, "spherical", "mgreedy")
     assert trees.cut(2).index.equals(DATES)
@@ -76,11 +82,11 @@ def test_remember_index_is_called_by_every_verb():
     assert isinstance(clusterer.support_, np.ndarray)
 
 
-def test_remember_index_names_leaves_of_several_rows_as_their_groups():
+def test_with_index_names_leaves_of_several_rows_as_their_groups():
     post = random_posterior(1)
     rows = frame_of([f"row {i}" for i in range(9)])
     post = random_posterior(1, labels=map(str, [40, 10, 20, 30, 5, 6, 7]))
-    remember_index(post, rows, pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], name="patient"))
+    post = indexed(post, rows, pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], name="patient"))
     assert list(post.cut(2).index) == [40, 10, 20, 30, 5, 6, 7]
     assert post.cut(2).index.name == "patient"
 
@@ -136,7 +142,7 @@ def test_answers_are_frames_of_clusters_and_merges():
 
 def test_leaf_index_that_no_longer_fits_is_text():
     post = random_posterior(1, labels=list("abcdefg"), info={INDEX: {"is_integer": True, "name": 3}})
-    assert list(post.leaf_index) == list("abcdefg")
+    assert list(leaf_index(post)) == list("abcdefg")
 
 
 def test_in_order_of_takes_a_shuffled_series_beside_an_array_as_it_stands():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import posterior_of_rows, random_posterior
 
 
@@ -43,25 +44,30 @@ def test_loo_smooths_as_arviz_does_and_heeds_weights():
     assert loo.elpd == pytest.approx(float(theirs.elpd_loo), rel=1e-3)
     assert loo.se == pytest.approx(float(theirs.se) * math.sqrt(6 / 5), rel=1e-3)
     twice = ct.concat([post, post[:60]])
-    weighted = random_posterior(0, 6, 120, X=post.X, covariance=post.covariance, noise=0.2)
+    weighted = random_posterior(0, 6, 120, X=post.model.X, covariance=post.model.covariance, noise=0.2)
     assert len(weighted.loo(progress=False).pointwise) == len(twice.loo(progress=False).pointwise) == 6
 
 
 def test_loo_counts_weights_once_where_draws_are_picked_by_them():
     post = posterior_of_rows(n_trees=90)
     weights = np.where(np.arange(90) < 30, 4.0, 1.0)
-    weighted = ct.Posterior(
-        post.children, post.times, log_weights=np.log(weights), X=post.X, covariance=post.covariance, noise=0.2
+    weighted = posterior_of_trees(
+        post.draws.children,
+        post.draws.times,
+        log_weights=np.log(weights),
+        X=post.model.X,
+        covariance=post.model.covariance,
+        noise=0.2,
     )
     few, every = (weighted.loo(n_draws=n, progress=False) for n in (60, 90))
     assert few.n_draws < 61
     # Taken twice, the first 30 trees would have 16 times the weight of the others.
-    heavy = ct.Posterior(
-        post.children,
-        post.times,
+    heavy = posterior_of_trees(
+        post.draws.children,
+        post.draws.times,
         log_weights=2.0 * np.log(weights),
-        X=post.X,
-        covariance=post.covariance,
+        X=post.model.X,
+        covariance=post.model.covariance,
         noise=0.2,
     ).loo(n_draws=90, progress=False)
     assert abs(few.elpd - every.elpd) < abs(few.elpd - heavy.elpd)
@@ -96,7 +102,7 @@ def test_loo_refuses_what_cannot_be_asked():
     with pytest.raises(ct.InputError, match="n_draws must be a whole number"):
         posterior_of_rows().loo(n_draws=0)
     with pytest.raises(ct.InputError, match="at least three rows"):
-        ct.Posterior([[[0, 1]]], [[1.0]], X=[[0.0], [1.0]], covariance=ct.Spherical(amplitude=1.0)).loo()
+        posterior_of_trees([[[0, 1]]], [[1.0]], X=[[0.0], [1.0]], covariance=ct.Spherical(amplitude=1.0)).loo()
 
 
 @pytest.mark.slow
@@ -111,7 +117,7 @@ def test_loo_equals_fits_without_each_row_where_everything_is_learnt():
     loo = post.loo(n_draws=500, progress=False)
     refitted = []
     for i in range(30):
-        without = ct.fit(np.delete(X, i, axis=0), post.covariance, n_samples=200, random_state=i + 1, **settings)
+        without = ct.fit(np.delete(X, i, axis=0), post.model.covariance, n_samples=200, random_state=i + 1, **settings)
         refitted.append(without.place(X[i : i + 1], n_trees=200).log_density[0])
     apart = loo.pointwise - np.array(refitted)
     trusted = loo.pareto_k <= 0.7

@@ -10,6 +10,7 @@ import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import CoaltreeWarning, InputError
 from coaltree.model.process.whitened import Problem
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.samplers.regraft.placement import locate
 from tests.posteriors import random_posterior
 from tests.reference import regraft as reference
@@ -19,7 +20,7 @@ PHI = np.array([[1.0, 0.6, 0.2], [0.6, 2.0, -0.3], [0.2, -0.3, 0.5]])
 
 def posterior_of(X, Phi, trees, weights=None, noise=0.0):
     """A posterior made of given trees."""
-    return ct.Posterior(
+    return posterior_of_trees(
         np.stack([tree.children for tree in trees]),
         np.stack([tree.times for tree in trees]),
         log_weights=None if weights is None else np.log(weights),
@@ -290,7 +291,9 @@ def test_place_refuses_bad_requests():
         post.place(X[:2] + 0.5, n_clades=-1)
     with pytest.raises(InputError, match="two columns 'a'"):
         post.place(pd.concat([frame, frame[["a"]]], axis=1))
-    without_draws = ct.Posterior(post.children, post.times, X=X, covariance=ct.Fixed(PHI), noise="learn")
+    without_draws = posterior_of_trees(
+        post.draws.children, post.draws.times, X=X, covariance=ct.Fixed(PHI), noise="learn"
+    )
     with pytest.raises(InputError, match="no draws of its noise level"):
         without_draws.place(X[:2] + 0.5)
 

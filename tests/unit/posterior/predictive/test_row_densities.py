@@ -17,8 +17,8 @@ def test_row_densities_of_one_leaf_hold_its_place():
     """A row beside others of its leaf is normal (or Student) given all other rows: the tree need not change."""
     post = grouped_posterior(tail_scale=None, noise=0.3, theta={}, n_trees=2)
     found = row_densities(post, np.array([1]))
-    children, times = post.children[1], post.times[1]
-    groups, X = post.groups, post.X
+    children, times = post.draws.children[1], post.draws.times[1]
+    groups, X = post.model.groups, post.model.X
     covariance = (times[-1] - cophenetic(children, times))[np.ix_(groups, groups)] + 0.3 * np.eye(len(groups))
     precision = np.linalg.inv(covariance + 1e6)  # a root that is known hardly at all
     for i in np.flatnonzero(np.bincount(groups)[groups] > 1):
@@ -30,14 +30,14 @@ def test_row_densities_of_one_leaf_hold_its_place():
 
 def test_row_densities_of_one_leaf_with_tails():
     post = grouped_posterior(n_trees=2)
-    i = int(np.flatnonzero(np.bincount(post.groups)[post.groups] > 1)[0])
+    i = int(np.flatnonzero(np.bincount(post.model.groups)[post.model.groups] > 1)[0])
     found = row_densities(post, np.array([0])).log_density[0, i]
     level, amplitude = post.theta["noise_level"][0], post.theta["amplitude"][0]
-    children, times, groups, X = post.children[0], post.times[0], post.groups, post.X
+    children, times, groups, X = post.draws.children[0], post.draws.times[0], post.model.groups, post.model.X
     among = (times[-1] - cophenetic(children, times))[np.ix_(groups, groups)] + 1e6
     y, total = np.linspace(-5, 10, 2001), []
     for s in np.exp(y):
-        scales = np.array(post.tail_scale[0])
+        scales = np.array(post.draws.tail_scale[0])
         scales[i] = s
         precision = np.linalg.inv(among + np.diag(level * scales))
         variance, mean = amplitude / precision[i, i], X[i] - (precision[i] @ X) / precision[i, i]
@@ -57,15 +57,15 @@ def test_row_densities_are_of_the_observed_entries():
     for row, columns in ((1, [0, 1]), (3, [0, 1, 2])):
         block = Phi[np.ix_(columns, columns)]
         W = np.linalg.solve(np.linalg.cholesky(block), full[:, columns].T).T.tolist()
-        brute = reference.log_density_of_leaf(post.children[2], post.times[2], W, row, [0.1] * 5)
+        brute = reference.log_density_of_leaf(post.draws.children[2], post.draws.times[2], W, row, [0.1] * 5)
         assert found[row] == pytest.approx(brute - 0.5 * np.linalg.slogdet(block)[1], abs=0.01)
 
 
 def test_row_densities_scale_a_row_s_own_noise_by_its_error():
     post = posterior_of_rows(5, errors=[1.0, 2.0, 1.0, 0.5, 3.0])
-    W = (post.X / math.sqrt(2.0)).tolist()
+    W = (post.model.X / math.sqrt(2.0)).tolist()
     variances = (0.2 * np.array([1.0, 4.0, 1.0, 0.25, 9.0])).tolist()
-    brute = reference.log_density_of_leaf(post.children[0], post.times[0], W, 4, variances) - math.log(2.0)
+    brute = reference.log_density_of_leaf(post.draws.children[0], post.draws.times[0], W, 4, variances) - math.log(2.0)
     assert row_densities(post, np.array([0])).log_density[0, 4] == pytest.approx(brute, abs=0.01)
 
 

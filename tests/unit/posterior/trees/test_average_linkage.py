@@ -13,13 +13,13 @@ from tests.reference import summaries
 def of_posterior(seed, n=12):
     post = random_posterior(seed, n=n, n_trees=20, weighted=False)
     sizes = np.array([tree.sizes[n:] for tree in post.trees])
-    return post, DrawnTrees(post.children, np.log(sizes), post.weights)
+    return post, DrawnTrees(post.draws.children, np.log(sizes), post.weights)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_average_linkage_without_kept_clades_is_scipys(seed):
     post, draws = of_posterior(seed)
-    open_frame = Frame(post.children[0], np.zeros(11, dtype=np.int64))
+    open_frame = Frame(post.draws.children[0], np.zeros(11, dtype=np.int64))
     children, heights = average_linkage(draws, open_frame, np.arange(12))
     mean = np.average([tree.cophenetic() for tree in with_sizes_as_times(post)], axis=0)
     Z = linkage(mean[np.triu_indices(12, 1)], "average")

@@ -7,12 +7,13 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.trees import clades
+from coaltree.posterior.trees.clades import clade_table
 from tests.posteriors import leaf_sets, listed, random_posterior
 from tests.reference import summaries
 
 
 def test_clade_table_has_the_keys_and_sizes_of_the_trees(post):
-    table = post.clade_table
+    table = clade_table(post)
     for t, tree in enumerate(post.trees):
         np.testing.assert_array_equal(table.keys[table.ids[t]], tree.clade_keys())
         assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
@@ -20,7 +21,7 @@ def test_clade_table_has_the_keys_and_sizes_of_the_trees(post):
 
 def test_clade_table_grows():
     post = random_posterior(8, n=400, n_trees=40)
-    table = post.clade_table
+    table = clade_table(post)
     assert len(table.keys) > 1024
     every = {c for tree in post.trees for c in leaf_sets(tree)}
     assert len(table.keys) == len(every)
@@ -69,8 +70,8 @@ def test_leaves_under_are_those_of_the_clade(post):
 
 def test_time_medians_are_those_of_the_trees_with_the_clade(post):
     tree = post.trees[1]
-    found = clades.find(post.clade_table, tree.clade_keys())
-    medians = clades.time_medians(post.clade_table, post.times, post.weights, found)
+    found = clades.find(clade_table(post), tree.clade_keys())
+    medians = clades.time_medians(clade_table(post), post.draws.times, post.weights, found)
     for clade, median in zip(leaf_sets(tree), medians, strict=True):
         times, weights = summaries.clade_times(listed(post), post.weights, clade)
         if sum(weights) > 0:

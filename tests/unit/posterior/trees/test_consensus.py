@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import leaf_sets, listed, random_posterior
 from tests.reference import summaries
 
@@ -34,7 +35,7 @@ def test_consensus_has_the_majority_clades_at_median_times(post, min_support):
 def test_consensus_of_half_and_half_is_not_fooled_by_rounding():
     """14 weights of 1/14: seven of them may sum to a little more than 1/2."""
     children = np.array([[[0, 1], [2, 3]]] * 7 + [[[1, 2], [0, 3]]] * 7)
-    post = ct.Posterior(children, np.tile([1.0, 2.0], (14, 1)))
+    post = posterior_of_trees(children, np.tile([1.0, 2.0], (14, 1)))
     tree = post.consensus()
     assert tree.children == ((0, 1, 2),)
     assert not tree.is_binary
@@ -70,6 +71,6 @@ def test_mcc_tree_times_are_raised_where_medians_contradict():
     """{0, 1} is late where it is without {0, 1, 2}, and {0, 1, 2} is early where it is without {0, 1}."""
     children = [[[0, 1], [4, 2], [5, 3]], [[2, 3], [0, 1], [4, 5]], [[1, 2], [4, 0], [5, 3]]]
     times = [[1.0, 2.0, 3.0], [1.0, 10.0, 11.0], [0.5, 0.6, 3.0]]
-    found = ct.Posterior(children, times, log_weights=np.log([0.2, 0.4, 0.4])).mcc_tree()
+    found = posterior_of_trees(children, times, log_weights=np.log([0.2, 0.4, 0.4])).mcc_tree()
     assert found.children.tolist() == children[0]
     assert found.times.tolist() == [10.0, 10.0, 10.0]  # medians 10, 0.6 and 3

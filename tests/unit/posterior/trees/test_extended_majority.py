@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.trees.extended_majority import MIN_SUPPORT, extended_majority
 from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
@@ -25,7 +26,9 @@ def test_extended_majority_follows_the_most_credible_draw_where_it_is_open():
     rng = np.random.default_rng(0)
     post = random_posterior(0, n=30, n_trees=40, weighted=False)
     number = np.array([np.append(rng.permutation(30), np.arange(30, 59)) for _ in range(40)])
-    shuffled = type(post)([row[pairs] for row, pairs in zip(number, post.children, strict=True)], post.times)
+    shuffled = posterior_of_trees(
+        [row[pairs] for row, pairs in zip(number, post.draws.children, strict=True)], post.draws.times
+    )
     frame = extended_majority(shuffled)
     assert not frame.depth.any()
     draws = [set(summaries.clades(children)) for children, _ in listed(shuffled)]

@@ -6,6 +6,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.io.pandas_output import INDEX, describe
+from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import grouped_posterior, listed, random_posterior
 from tests.reference import summaries
 
@@ -51,7 +52,7 @@ def test_group_support_is_the_stability_of_the_same_cluster():
 
 
 def test_group_support_of_one_tree():
-    post = ct.Posterior([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=list("abcd"))
+    post = posterior_of_trees([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=list("abcd"))
     certain = post.support(["a", "b"])
     assert (certain.similarity, certain.exact, certain.wanders_in, certain.wanders_out) == (1.0, 1.0, {}, {})
     support = post.support(["a", "b", "d"])
@@ -67,7 +68,7 @@ def test_group_support_of_all_leaves_is_one():
 
 def test_group_support_is_printed_in_five_lines():
     children = [[[0, 1], [4, 2], [5, 3]]] * 9 + [[[0, 2], [4, 1], [5, 3]]]
-    post = ct.Posterior(children, [[1.0, 2.0, 3.0]] * 10, labels=["first", "b", "c", "d"])
+    post = posterior_of_trees(children, [[1.0, 2.0, 3.0]] * 10, labels=["first", "b", "c", "d"])
     assert str(post.support([0, 1])).splitlines() == [
         "group        2 of 4 leaves: first, b",
         "similarity   0.97 to the closest clade  (90 %: 0.67 to 1.00)",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.trees import node_times as module
+from coaltree.posterior.of_trees import posterior_of_trees
+from coaltree.posterior.trees import transfer_support
 from tests.posteriors import leaf_sets, listed, random_posterior
 from tests.reference import summaries
 
@@ -33,16 +34,16 @@ def test_node_times_count_weighted_draws_as_their_effective_number():
     children = np.tile([[0, 1], [2, 3]], (40, 1, 1))
     times = np.column_stack([np.linspace(1, 2, 40), np.linspace(3, 4, 40)])
     tree = ct.Tree(children[0], times[0])
-    assert np.isfinite(ct.Posterior(children, times).node_times(tree)).all()
-    heavy = ct.Posterior(children, times, log_weights=np.where(np.arange(40) < 5, 10.0, 0.0))
+    assert np.isfinite(posterior_of_trees(children, times).node_times(tree)).all()
+    heavy = posterior_of_trees(children, times, log_weights=np.where(np.arange(40) < 5, 10.0, 0.0))
     assert np.isnan(heavy.node_times(tree)).all()
 
 
 def test_node_times_of_a_large_posterior_are_those_of_fewer_draws(monkeypatch):
     post = random_posterior(3, n=9, n_trees=120, weighted=False)
     tree = post.trees[0]
-    monkeypatch.setattr(module, "_MAX_CLOSEST_BYTES", 0)
-    monkeypatch.setattr(module, "_MIN_DRAWS", 40)
+    monkeypatch.setattr(transfer_support, "_MAX_CLOSEST_BYTES", 0)
+    monkeypatch.setattr(transfer_support, "_MIN_DRAWS", 40)
     few = post[1::3]
     np.testing.assert_array_equal(post.node_times(tree), few.node_times(tree))
     np.testing.assert_array_equal(post.clade_support(tree, "transfer"), few.clade_support(tree, "transfer"))

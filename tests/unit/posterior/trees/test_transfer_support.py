@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.io.nexus import annotated_tree
+from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.trees.transfer_support import transfers
 from tests.posteriors import leaf_sets, listed, random_posterior
 from tests.reference import summaries
@@ -48,7 +50,7 @@ def test_transfer_support_hardly_falls_by_one_wandering_leaf():
     above = np.concatenate([number[base.children], [[79, 40]]])
     renumbered = np.where(number[base.children] > 40, number[base.children] + 1, number[base.children])
     below = np.concatenate([[[0, 40]], np.where(renumbered == 0, 41, renumbered)])
-    post = ct.Posterior(np.stack([above, below]), np.stack([np.arange(1.0, 41.0)] * 2))
+    post = posterior_of_trees(np.stack([above, below]), np.stack([np.arange(1.0, 41.0)] * 2))
     tree = post.trees[0]
     clade = n - 3  # the forty without the wanderer
     assert tree.sizes[n + clade] == 40
@@ -64,7 +66,7 @@ def test_transfer_support_of_random_trees_is_low():
     """Large clades too: with size - 1 alone below the fraction a clade of 36 of 40 leaves would score 0.89."""
     rng = np.random.default_rng(1)
     drawn = [random_tree(40, rng) for _ in range(200)]
-    post = ct.Posterior(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]))
+    post = posterior_of_trees(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]))
     tree = random_tree(40, rng)
     large = np.flatnonzero((tree.sizes[40:] > 5) & (tree.sizes[40:] < 40))
     assert post.clade_support(tree, kind="transfer")[large].max() < 0.45
@@ -81,5 +83,5 @@ def test_transfer_support_of_the_last_tree_is_kept_and_is_its_own():
         np.testing.assert_array_equal(support, fresh[i])
         support[:] = 0.0
     for i, file_format in ((0, "newick"), (0, "nexus"), (1, "newick")):
-        again = random_posterior(0, n=9).annotated_tree(trees[i], file_format)
-        assert post.annotated_tree(trees[i], file_format) == again
+        again = annotated_tree(random_posterior(0, n=9), trees[i], file_format)
+        assert annotated_tree(post, trees[i], file_format) == again

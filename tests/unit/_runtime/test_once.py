@@ -1,0 +1,26 @@
+"""Answers are computed once, and forgotten with what they are about."""
+
+import gc
+
+from coaltree._runtime.once import once, once_for_last
+
+
+class Thing:
+    pass
+
+
+def test_once_asks_once():
+    asked = []
+    count = once(lambda thing: asked.append(1) or len(asked))
+    one, other = Thing(), Thing()
+    assert [count(one), count(other), count(one)] == [1, 2, 1]
+    del one
+    gc.collect()
+    assert count(other) == 2 and count(Thing()) == 3
+
+
+def test_once_for_last_keeps_the_last():
+    asked = []
+    count = once_for_last(lambda thing, about: asked.append(about) or len(asked))
+    thing, a, b = Thing(), Thing(), Thing()
+    assert [count(thing, a), count(thing, a), count(thing, b), count(thing, a)] == [1, 1, 2, 3]
