@@ -9,7 +9,7 @@ from .style import INK, PALE, PALETTE, new_axes, set_title
 
 
 def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
-    """Draw the stability of the least stable cluster by number of clusters, and the limit of what is stable.
+    """Draw the least adjusted similarity of the clusters by number of clusters, and the limit of what is stable.
 
     The suggested number, the largest whose clusters are all stable, has a filled dot.
 
@@ -28,10 +28,10 @@ def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
     number, stability = suggestion.candidates["n_clusters"], suggestion.candidates["stability"]
     ax = ax or new_axes(4.5, 3.0)
     ax.axhline(MIN_STABILITY, color=PALE, lw=1.0, ls="--", label="limit")
-    ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="least stability")
+    ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="least adjusted similarity")
     suggested = number == suggestion.n_clusters
     ax.plot(number[suggested], stability[suggested], "o", ms=6, color=PALETTE[0], label="suggested")
-    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="least stability of a cluster")
+    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="least adjusted similarity of a cluster")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     set_title(ax, suggestion.numbers + " suggested")

@@ -406,8 +406,8 @@ class Posterior:
         Returns
         -------
         ClusterSuggestion
-            The number, the range `low` to `high` that other draws might suggest, the least stability at every number
-            (`candidates`), and the reason in a sentence.
+            The number, the range `low` to `high` that other draws might suggest, the least adjusted similarity at every
+            number (`candidates`), and the reason in a sentence.
 
         Examples
         --------

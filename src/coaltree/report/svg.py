@@ -63,7 +63,7 @@ def checks(model: ModelCheck) -> dict[str, Any] | None:
 
 
 def stability(suggestion: ClusterSuggestion) -> dict[str, Any] | None:
-    """The stability of the least stable cluster at every number of clusters, and the limit; None without numbers."""
+    """The least adjusted similarity at every number of clusters, and the limit; None without numbers."""
     number, stable = suggestion.candidates["n_clusters"], suggestion.candidates["stability"]
     if len(number) < 2:
         return None

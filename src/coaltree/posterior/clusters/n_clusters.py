@@ -1,9 +1,14 @@
 """Suggest a number of clusters: the largest one whose clusters are all stable across draws.
 
-For k = 2, 3, … the mean tree is cut into k clusters; S_k is the stability of the least stable of them, the posterior
-mean of the Jaccard similarity with the closest clade of a drawn tree (`closest_clades`). The suggested number is the
-largest k with S_k ≥ t, and 1 where there is none. It ends where a single row would be a cluster, and at 30. Nothing
-but the posterior is asked, and there is no probability of a number, since there is no model behind one.
+For k = 2, 3, … the mean tree is cut into k clusters A. Each has a stability J(A), the posterior mean of the Jaccard
+similarity with the closest clade of a drawn tree (`closest_clades`). A single row of A is a clade of every tree: J(A)
+is at least 1 / |A|, one half for a pair; as the Rand index, it is adjusted for what is there by chance:
+
+    S_k = min_A (J(A) - 1 / |A|) / (1 - 1 / |A|)                         (1: every draw has all k clusters)
+
+The suggested number is the largest k with S_k ≥ t, and 1 where there is none. It ends where a single row would be a
+cluster, and at 30. Nothing but the posterior is asked, and there is no probability of a number, since there is no model
+behind one.
 
 S_k is a mean over draws, with a Monte Carlo error. Where t lies within two standard errors of S_k for the suggested
 number, `low` is the largest smaller one of which that is not so; where it does for the next number, `high` is that one.
@@ -24,7 +29,7 @@ from .closest_clades import closest_clades
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-MIN_STABILITY = 0.75  # t; on simulated tables anything from 0.65 to 0.8 was right about as often
+MIN_STABILITY = 0.75  # t: from there on a cluster is valid (Hennig 2007); `make bench ONLY=n_clusters` compares others
 MAX_CLUSTERS = 30
 _MIN_LEAVES_PER_CLUSTER = 3  # on average
 _N_ERRORS = 2.0  # standard errors of S_k that other draws may differ by
@@ -36,7 +41,7 @@ class ClusterSuggestion(NamedTuple):
     n_clusters: int  #: the number suggested
     low: int  #: the number that fewer clusters would be, where Monte Carlo error leaves that open; else the same
     high: int  #: the next larger number, where Monte Carlo error leaves that open; else the same
-    #: the numbers considered (`n_clusters`), and the stability of the least stable cluster of each (`stability`)
+    #: the numbers considered (`n_clusters`), and S_k, the least adjusted similarity of their clusters (`stability`)
     candidates: np.ndarray
     reason: str  #: why, in a sentence; also ``str(suggestion)``
 
@@ -94,7 +99,9 @@ def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> tuple[np.
     similar = [closest_clades(posterior.draws.children, numbers).similarity for numbers in passes]
     least, errors = np.empty(len(cuts)), np.empty(len(cuts))
     for k, partition in enumerate(clusters):
+        by_chance = 1.0 / np.array([len(rows) for rows in partition])[:, None]
         of_each = np.stack([similar[at][:, j] for at, j in (place[rows.tobytes()] for rows in partition)])
+        of_each = (of_each - by_chance) / (1.0 - by_chance)
         means = of_each @ posterior.weights
         least[k], errors[k] = means.min(), _standard_error(posterior, of_each[means.argmin()])
     return least, errors
@@ -142,12 +149,13 @@ def _reason(suggested: ClusterSuggestion, end: str) -> str:
     if len(table) == 0:
         return f"1 cluster: {end}."
     if k == 1:
-        text = f"no larger number has clusters that are all found in the sampled trees (2: least similarity {least(2)})"
+        of_two = f"all found in the sampled trees (2: least adjusted similarity {least(2)})"
+        text = f"no larger number has clusters that are {of_two}"
     else:
         each = "both are" if k == 2 else "each is"
         is_last = k == len(table) + 1
         beyond = (end or "more were not tried") if is_last else f"{k + 1} would not be ({least(k + 1)})"
-        text = f"{each} found in the sampled trees (least similarity {least(k)}); {beyond}"
+        text = f"{each} found in the sampled trees (least adjusted similarity {least(k)}); {beyond}"
     if suggested.low < suggested.high:
         others = [f"{number} ({least(number)})" if number > 1 else "1" for number in (suggested.low, suggested.high)]
         maybe = " or ".join(other for other in others if other.split()[0] != str(k))

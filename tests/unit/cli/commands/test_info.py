@@ -105,7 +105,7 @@ def test_info_group_takes_quoted_names_and_new_lines(tmp_path, capsys):
 def test_info_lists_every_number_of_clusters_and_no_symbols(folder, capsys):
     assert main(["info", str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    (candidates,) = [line for line in lines if line.startswith("stability")]
+    (candidates,) = [line for line in lines if line.startswith("similarity")]
     suggestion = ct.load(folder).suggest_n_clusters()
     assert [part.split(":")[0] for part in candidates.split("  ", 1)[1].strip().split(", ")] == [
         f"{number} clusters" for number in suggestion.candidates["n_clusters"]

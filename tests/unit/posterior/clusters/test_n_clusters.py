@@ -29,7 +29,9 @@ def test_suggest_n_clusters_is_the_largest_number_whose_least_stable_cluster_is_
     table = suggested.candidates
     assert table.dtype.names == ("n_clusters", "stability")
     assert table["n_clusters"].tolist() == list(range(2, len(table) + 2))
-    expected = [post.stability(post.cut(k)).jaccard.min() for k in table["n_clusters"].tolist()]
+    stabilities = [post.stability(post.cut(k)) for k in table["n_clusters"].tolist()]
+    by_chance = [1 / stability.sizes for stability in stabilities]
+    expected = [((stability.jaccard - c) / (1 - c)).min() for stability, c in zip(stabilities, by_chance, strict=True)]
     np.testing.assert_allclose(table["stability"], expected, atol=1e-12)
     enough = [k for k, least in table.tolist() if least >= n_clusters.MIN_STABILITY]
     assert suggested.n_clusters == max(enough, default=1)
@@ -39,12 +41,22 @@ def test_suggest_n_clusters_is_the_largest_number_whose_least_stable_cluster_is_
     assert all(np.bincount(post.cut(k)).min() > 1 for k in table["n_clusters"].tolist())
 
 
+def test_a_pair_that_no_tree_has_is_worth_nothing():
+    """Each of its rows is a clade of every tree, with a similarity of one half."""
+    children = np.array([[[0, 2], [1, 3], [4, 5], [6, 8], [7, 9]], [[0, 3], [1, 2], [4, 5], [6, 8], [7, 9]]])
+    post = ct.Posterior(children, np.tile(np.arange(1.0, 6.0), (2, 1)))
+    pairs = [np.array([0, 0, 1, 1, 1, 1])]
+    least, _ = n_clusters.least_stability(post, pairs)
+    assert post.stability(pairs[0]).jaccard.min() == 0.5
+    assert least[0] == 0.0
+
+
 @pytest.mark.parametrize(("k", "n", "d"), [(5, 100, 10), (8, 160, 20), (3, 60, 5)])
 def test_suggest_n_clusters_counts_groups(k, n, d):
     rng = np.random.default_rng(6)
     suggested = perturbed(blobs(rng, k, n, d, 6.0), rng).suggest_n_clusters()
     assert (suggested.low, suggested.n_clusters, suggested.high) == (k, k, k)
-    assert suggested.reason.startswith(f"{k} clusters: each is found in the sampled trees (least similarity ")
+    assert suggested.reason.startswith(f"{k} clusters: each is found in the sampled trees (least adjusted similarity ")
     assert f"; {k + 1} would not be (" in suggested.reason
 
 
