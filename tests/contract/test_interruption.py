@@ -51,7 +51,6 @@ def ctrl_c_within_kernels(first):
 @pytest.mark.parametrize("verb", VERBS)
 def test_ctrl_c_returns_the_draws_so_far(verb, monkeypatch):
     monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)
-    monkeypatch.setattr("coaltree.samplers.regraft.regraft._UPDATES_PER_BLOCK", 1)
     whole = VERBS[verb](X, **SETTINGS, progress=False)
     with pytest.warns(ct.InterruptedWarning, match="interrupted: the posterior holds") as caught:
         part = VERBS[verb](X, **SETTINGS, progress=ctrl_c(0.5))

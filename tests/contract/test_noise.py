@@ -126,7 +126,7 @@ def test_outlier_is_found_and_is_no_branch_of_its_own(n_samples):
     X = data(30, 6, noise=0.1, seed=3)
     X[7] += 6.0 * np.array([1, -1, 1, -1, 1, -1]) * X.std(axis=0)
     # Both explanations are visited in turn: 1,500 iterations had the row at the root in 11 to 34 % of their trees.
-    settings = QUICK | {"n_samples": n_samples, "n_warmup": 40, "n_chains": 1}
+    settings = QUICK | {"n_samples": n_samples, "n_warmup": 40, "n_chains": 1, "random_state": 1}
     post = ct.fit(X, "scaled", **settings)
     assert [row.label for row in find_outliers(post)] == ["7"]
     assert post.draws.outlier_score.argmax() == 7
