@@ -556,48 +556,33 @@ SPECIAL = "it is a folder or a device; choose another path."
 LONG = "x" * 300
 COMMANDS = [
     ("report a -o a/posterior.npz", OVERWRITES),
-    ("report a/posterior.npz -o a/posterior.npz", OVERWRITES),
     ("report a -o b/posterior.npz", ARCHIVE),
     ("report a -o link.npz", OVERWRITES),
     ("place a t.csv -o t.csv", OVERWRITES),
     ("place a t.csv -o b/posterior.npz", ARCHIVE),
-    ("place a/posterior.npz t.csv -o a/posterior.npz", OVERWRITES),
     ("plot link.npz -o a/posterior.npz", OVERWRITES),
     ("explain a -o a/posterior.npz", OVERWRITES),
-    ("explain a -o b/posterior.npz", ARCHIVE),
     ("explain a -o pipe.html", SPECIAL),
-    ("explain a -o ''", "'' is no path."),
     ("fit sd/clusters.csv -o sd", OVERWRITES),
     ("fit link.csv -o sd", OVERWRITES),
     ("fit sd/checkpoint.npz -o sd", OVERWRITES),
     ("fit t.csv -o pipes", f"tree.png: {SPECIAL}"),
     ("fit t.csv -o folders", f"report.html: {SPECIAL}"),
-    ("report a -o pipe.html", SPECIAL),
-    ("place a t.csv -o pipe.html", SPECIAL),
     ("plot a -o pipe.png", SPECIAL),
     ("simulate -o pipes", SPECIAL),
     ("report a -o /dev/full", SPECIAL),
-    ("place a t.csv -o /dev/full", SPECIAL),
     ("fit t.csv -o out --samples 1000000001", "is not auto or a whole number from 1 to 1000000000."),
     ("fit t.csv -o out --samples 1000000000", "2 chains of 1000000000 trees would need "),
     ("fit t.csv -o out --chains 1000000000", "1000000000 is not in the range 1<=x<=10000."),
-    ("fit t.csv -o out --jobs 1000000000", "1000000000 is not in the range 1<=x<=10000."),
     ("fit t.csv -o out --noise 1e300", "'1e300' is not student, learn or a number from 0 to 1e+150."),
     ("simulate -o out --n 1000000000", "1000000000 rows of 8 columns would need "),
     ("fit t.csv -o ''", "'' is no path."),
-    ("report a -o ''", "'' is no path."),
-    ("place '' t.csv", "'' is no path."),
     ("fit '' -o out", "'' is no path."),
     (f"fit t.csv -o {LONG}", "is no path."),
-    (f"fit t.csv -o out/{LONG}", "is no path."),
     (f"plot a -o {LONG}.png", "is no path."),
-    (f"place a t.csv -o {LONG}.csv", "is no path."),
-    (f"place a {LONG}.csv", "is no path."),
     (f"info {LONG}", "is no path."),
     ("info a\0b", "is no path."),
-    ("fit t.csv -o a\0b", "is no path."),
     ("plot a -o /proc/x.png", "cannot write /proc/x.png: "),
-    ("place a t.csv -o /proc/x.csv", "cannot write /proc/x.csv: "),
     ("report a -o /proc/x.html", "cannot write /proc/x.html: "),
     ("fit t.csv -o /proc/x", "cannot create the folder /proc/x ("),
 ]
@@ -609,10 +594,10 @@ def test_commands_refuse_to_destroy_files_and_paths_that_are_none(command, words
     hostile.hostile_folder(tmp_path)
     monkeypatch.chdir(tmp_path)
     before = hostile.contents(tmp_path)
-    given = shlex.split(command) + (["--force"] if force and not command.startswith("info") else [])
-    assert main(given) == 2
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert words in said or (not force and "already exists" in said)
+    arguments = shlex.split(command) + (["--force"] if force and not command.startswith("info") else [])
+    assert main(arguments) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert words in message or (not force and "already exists" in message)
     assert hostile.contents(tmp_path) == before
 
 

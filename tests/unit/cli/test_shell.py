@@ -49,7 +49,7 @@ def test_main_is_the_module_too():
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "message"),
     [
         (["bake"], "No such command 'bake'. (see coaltree --help)"),
         (["simulate", "--n", "1"], "(see coaltree simulate --help)"),
@@ -58,15 +58,15 @@ def test_main_is_the_module_too():
         (["demo", "--seed", "-1"], "--seed"),
     ],
 )
-def test_main_reports_bad_usage_in_one_line_with_status_2(args, said, only_line):
+def test_main_reports_bad_usage_in_one_line_with_status_2(args, message, only_line):
     assert main(args) == 2
     line = only_line()
     assert line.startswith("coaltree: ")
-    assert said in line
+    assert message in line
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "said"),
+    ("error", "status", "message"),
     [
         (InputError("X has no rows;\ngive one."), 2, "coaltree: X has no rows; give one."),
         (RuntimeError("lost"), 1, "coaltree: RuntimeError: lost (coaltree --debug … shows the traceback)"),
@@ -74,13 +74,13 @@ def test_main_reports_bad_usage_in_one_line_with_status_2(args, said, only_line)
         (KeyboardInterrupt(), 130, "coaltree: interrupted."),
     ],
 )
-def test_main_reports_failures_in_one_line(failing, error, status, said, capsys):
+def test_main_reports_failures_in_one_line(failing, error, status, message, capsys):
     failing.append(error)
     assert main(["fail"]) == status
     # After an interrupt click ends the line that the terminal has written ^C on.
     warning, line = filter(None, capsys.readouterr().err.splitlines())
     assert warning == "coaltree: warning: look out"
-    assert line == said
+    assert line == message
 
 
 def test_main_with_debug_shows_the_traceback(failing, capsys):
@@ -158,9 +158,9 @@ def test_stage_is_shown_on_a_terminal_and_erased(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with shell.stage("writing"):
         shell.show_warning("mind this", CoaltreeWarning)
-    said = capsys.readouterr().err
-    assert said.startswith("writing …")
-    assert said.index("\r\x1b[K") < said.index("coaltree: warning: mind this")  # a warning has a line of its own
+    message = capsys.readouterr().err
+    assert message.startswith("writing …")
+    assert message.index("\r\x1b[K") < message.index("coaltree: warning: mind this")  # a warning has a line of its own
     with pytest.raises(KeyError), shell.stage("reading"):
         raise KeyError
     assert capsys.readouterr().err == "reading …\r\x1b[K"

@@ -93,21 +93,16 @@ def column_hints(table: Table) -> list[str]:
     hints, n = [], len(table.values)
     for name, column in zip(table.features or (), table.values.T, strict=bool(table.features)):
         observed, words = column[~np.isnan(column)], set(re.split(r"[^a-z]+", name.lower()))
-        values = np.unique(observed)
-        if len(values) < 2 or (observed != np.rint(observed)).any():
-            continue
-        is_in_turn = n > MAX_CLASSES and bool((np.abs(np.diff(observed)) == 1.0).all())
-        if len(values) == n and (is_in_turn or words & ID_WORDS):
-            reason = "has another whole number in each row, as names have,"
-        elif len(values) <= min(MAX_CLASSES, n / MIN_ROWS_PER_CLASS) and words & CLASS_WORDS:
-            reason = f"has only {len(values)} distinct whole numbers, as classes have,"
-        else:
-            continue
-        drop, label = _options("drop", [name]), _options("label", [name])
-        hints.append(
-            f"column {name!r} {reason} and is fitted like any measurement; leave it out with {drop}, or compare it "
-            f"with the clusters, out of the fit, with {label}."
-        )
+        n_values = len(np.unique(observed))
+        counts_rows = n > MAX_CLASSES and bool((np.abs(np.diff(observed)) == 1.0).all())
+        are_ids = n_values == n > 1 and (counts_rows or words & ID_WORDS)
+        are_classes = 1 < n_values <= min(MAX_CLASSES, n / MIN_ROWS_PER_CLASS) and words & CLASS_WORDS
+        if (observed == np.rint(observed)).all() and (are_ids or are_classes):
+            hints.append(
+                f"column {name!r} has {n_values} distinct whole numbers, as {'names' if are_ids else 'classes'} have; "
+                f"leave it out with {_options('drop', [name])}, or compare it with the clusters with "
+                f"{_options('label', [name])}, unless it is a measurement."
+            )
     return hints
 
 

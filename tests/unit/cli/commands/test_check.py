@@ -11,10 +11,10 @@ from tests.posteriors import random_posterior
 def test_check_prints_the_checks_of_the_posterior(folder, capsys):
     assert main(["check", str(folder)]) == 0
     out = capsys.readouterr().out
-    found = ct.load(folder / "posterior.npz").check()
-    assert out == found.to_text(options=True) + "\n"
+    checks = ct.load(folder / "posterior.npz").check()
+    assert out == checks.to_text(options=True) + "\n"
     table = out.split("\n\n")[1].splitlines()[1:]
-    assert [line.split("  ")[0] for line in table if line[:1].strip()] == [one.name for one in found]
+    assert [line.split("  ")[0] for line in table if line[:1].strip()] == [one.name for one in checks]
     assert main(["check", str(folder / "posterior.npz")]) == 0
     assert capsys.readouterr().out == out
 
@@ -34,11 +34,11 @@ def test_check_is_named_by_fit_where_supports_are_too_high(tmp_path, capsys, bla
     how = ["--samples", "20", "--warmup", "15", "--chains", "1", "--covariance", "scaled", "--clusters", "2"]
     assert main(["fit", str(tmp_path / "data.npy"), "--out", str(tmp_path / "out"), *how]) == 0
     lines = capsys.readouterr().out.splitlines()
-    said = [line for line in lines if "coaltree check" in line]
+    named = [line for line in lines if "coaltree check" in line]
     if mix == 0.0:
-        assert said == []
+        assert named == []
         return
-    (line,) = said
+    (line,) = named
     assert line == lines[-1]
     assert line.startswith("Supports are likely to be too high (correlation): columns vary together along the tree")
     assert line.endswith(f" Try --covariance full. All checks: coaltree check {tmp_path / 'out'}")

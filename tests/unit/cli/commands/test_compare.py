@@ -11,13 +11,13 @@ from coaltree.cli import main
 def folders(tmp_path_factory):
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(3, 3)) * 3, 4, axis=0) + rng.normal(size=(12, 3))
-    found = []
+    folders = []
     for name in ("scaled", "spherical"):
         folder = tmp_path_factory.mktemp(name)
         post = ct.fit(X, name, n_samples=20, n_warmup=5, random_state=0, progress=False)
         post.save(folder / "posterior.npz")
-        found.append(str(folder))
-    return found
+        folders.append(str(folder))
+    return folders
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")

@@ -58,10 +58,6 @@ def table_of(path):
         return list(csv.reader(file))
 
 
-def test_fit_writes_the_promised_files(left):
-    assert sorted(path.name for path in left.iterdir()) == sorted(FILES)
-
-
 def test_fit_saves_the_posterior_of_the_function(left, data):
     post = ct.load(left / "posterior.npz")
     assert post.labels == tuple(NAMES)
@@ -76,6 +72,7 @@ def test_fit_saves_the_posterior_of_the_function(left, data):
 
 
 def test_fit_files_agree_with_the_posterior(left):
+    assert sorted(path.name for path in left.iterdir()) == WRITTEN
     post = ct.load(left / "posterior.npz")
     tree = post.mean_tree()
     text = (left / "tree.newick").read_text(encoding="utf-8")
@@ -117,13 +114,13 @@ def test_fit_runs_chains_in_threads_unless_jobs_are_given(data, tmp_path, monkey
     monkeypatch.setattr(run, "advance", watched)
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     args = ["fit", str(data), "--drop", "Art", "--clusters", "2", *SHORT]
-    found = []
+    times = []
     for name, jobs, in_main in (("threads", [], False), ("one", ["--jobs", "1"], True)):
         threads.clear()
         assert main([*args, "--out", str(tmp_path / name), *jobs]) == 0
         assert threads == {in_main}
-        found.append(ct.load(tmp_path / name / "posterior.npz").draws.times)
-    np.testing.assert_array_equal(*found)
+        times.append(ct.load(tmp_path / name / "posterior.npz").draws.times)
+    np.testing.assert_array_equal(*times)
 
 
 def test_fit_tree_is_read_by_dendropy_with_supports(left):
@@ -180,12 +177,12 @@ def test_fit_prints_why_it_stopped(data, tmp_path, capsys, monkeypatch):
     out, err = capsys.readouterr()
     post = ct.load(tmp_path / "out" / "posterior.npz")
     assert post.info["stopping"]["reason"] == "max_iterations"
-    said = ending(post.info)
-    assert f"sampling: {said}\n" in out
+    message = ending(post.info)
+    assert f"sampling: {message}\n" in out
     assert "Increase --warmup and --samples." in err
-    assert said[1:] in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert message[1:] in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert main(["info", str(tmp_path / "out")]) == 0
-    assert said in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_fit_resamples_columns(data, tmp_path, capsys):
@@ -202,9 +199,9 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
     assert "R-hat" not in page
     assert "The model was not checked" in page
     assert main(["info", str(tmp_path)]) == 0
-    said = capsys.readouterr().out
-    assert "12 from 3 resamples" in said
-    assert meaning in said
+    message = capsys.readouterr().out
+    assert "12 from 3 resamples" in message
+    assert meaning in message
     assert main(["place", str(tmp_path), str(data), "--drop", "Art"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split(",")[1] == ""
     assert main(["check", str(tmp_path)]) == 2
@@ -212,7 +209,7 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ("", "column 'Art' contains text ('rot' in line 2); leave out with --drop Art, compare"),
         ("--drop Art --clusters 11", "--clusters 11 is more than the 10 rows"),
@@ -220,10 +217,8 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
         ("--drop Art --covariance matern32 --grid 2x3", "the grid 2 × 3 has 6 cells"),
         ("--drop Art --grid big", "'big' is not the shape of a grid, such as 16x16. (see coaltree fit --help)"),
         ("--drop Art --samples 0", "'0' is not auto or a whole number from 1 to 1000000000."),
-        ("--drop Art --warmup -1", "'-1' is not auto or a whole number from 0 to 1000000000."),
         ("--drop Art --samples 5 --max-seconds 9", "--max-seconds needs --samples auto."),
         ("--drop Art --noise -1", "'-1' is not student, learn or a number from 0 to 1e+150."),
-        ("--drop Art --noise nan", "'nan' is not student, learn or a number"),
         ("--drop Art --resample 1", "'1' is not columns, or a whole number from 2 to 10000."),
         ("--drop Art --resample columns --chains 4", "--chains and --max-seconds are not for --resample"),
         ("--drop Art --covariance round", "'round' is not one of 'auto', 'scaled', 'spherical'"),
@@ -232,21 +227,11 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
         ("--columns b --columns c --names Art", "'rot' is in line 2 and again in line 3"),
     ],
 )
-def test_fit_refuses_in_one_line_and_leaves_nothing(data, tmp_path, more, said, only_line):
+def test_fit_refuses_in_one_line_and_leaves_nothing(data, tmp_path, more, message, only_line):
     folder = tmp_path / "out"
     assert main(["fit", str(data), "--out", str(folder), *more.split()]) == 2
-    assert said in only_line()
+    assert message in only_line()
     assert not folder.exists()
-
-
-def test_fit_needs_a_folder_and_a_file(data, tmp_path, capsys, only_line):
-    assert main(["fit", str(data)]) == 2
-    assert "--out" in only_line()
-    assert main(["fit", str(tmp_path / "absent.csv"), "--out", str(tmp_path / "out")]) == 2
-    assert "file not found" in only_line()
-    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
-    assert main(["fit", str(tmp_path / "one.csv"), "--out", str(tmp_path / "out")]) == 2
-    assert "X must have at least 2 row(s)" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_fit_leaves_no_folder_of_refused_data(tmp_path, only_line):
@@ -358,14 +343,14 @@ def test_fit_interrupted_before_the_first_checkpoint_saves_nothing(data, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("trouble", "status", "said"),
+    ("trouble", "status", "message"),
     [
         (RuntimeError("lost"), 1, "RuntimeError: lost (coaltree --debug … shows the traceback)"),
         (KeyboardInterrupt(), 130, "interrupted; the same command resumes from "),
     ],
 )
 def test_fit_resumes_after_a_failure_in_writing(
-    data, tmp_path, monkeypatch, trouble, status, said, capsys, blank_pages
+    data, tmp_path, monkeypatch, trouble, status, message, capsys, blank_pages
 ):
     def failing(*args, **settings):
         raise trouble
@@ -374,7 +359,7 @@ def test_fit_resumes_after_a_failure_in_writing(
     with monkeypatch.context() as patch:
         patch.setattr("coaltree.report.write_report", failing)
         assert main(args) == status
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"coaltree: {said}")
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"coaltree: {message}")
     assert sorted(os.listdir(tmp_path)) == sorted({CHECKPOINT, *FILES} - {"report.html"})
     (tmp_path / f".{CHECKPOINT}.tmp").write_text("half")
     assert main(args) == 0
@@ -402,15 +387,8 @@ def test_fit_keeps_groups_and_errors_out_of_the_fit(grouped, repeats, capsys):
     assert [row[0] for row in rows] == list(post.labels)
 
 
-def test_fit_describes_groups_and_errors(repeats, tmp_path, capsys, blank_pages):
-    args = ["fit", str(repeats), "--groups", "compound", "--errors", "sd", "--out", str(tmp_path / "out"), *SHORT]
-    assert main(args) == 0
-    said = capsys.readouterr().out
-    assert "  groups     5 leaves, by the column 'compound'\n  errors     0.5 to 1.6, in the column 'sd'\n" in said
-
-
 @pytest.mark.parametrize(
-    ("change", "options", "said"),
+    ("change", "options", "message"),
     [
         (("", ""), ["--groups", "kind"], "there is no column 'kind'"),
         (("", ""), ["--errors", "kind"], "there is no column 'kind'"),
@@ -422,11 +400,11 @@ def test_fit_describes_groups_and_errors(repeats, tmp_path, capsys, blank_pages)
         (("", ""), ["--groups", "compound", "--noise", "0"], "rows of one group differ by their noise"),
     ],
 )
-def test_fit_refuses_wrong_groups_and_errors(repeats, tmp_path, change, options, said, capsys):
+def test_fit_refuses_wrong_groups_and_errors(repeats, tmp_path, change, options, message, capsys):
     path = tmp_path / "assay.csv"
     path.write_text(repeats.read_text().replace(*change))
     assert main(["fit", str(path), "--out", str(tmp_path / "out"), *SHORT, *options]) == 2
-    assert said in capsys.readouterr().err.splitlines()[-1]
+    assert message in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "out").exists()
 
 
@@ -485,10 +463,10 @@ def test_fit_compares_and_keeps_labels(flowers, tmp_path, capsys):
 def test_fit_warns_of_columns_of_classes(flowers, tmp_path, capsys, blank_pages):
     args = ["fit", str(flowers), "--label", "kind", "--drop", "age", "--out", str(tmp_path / "out")]
     assert main([*args, *SHORT, "--clusters", "2"]) == 0
-    said = capsys.readouterr().err
-    assert "column 'class' has only 2 distinct whole numbers" in said
-    assert "--drop class" in said
-    assert "--label class" in said
+    message = capsys.readouterr().err
+    assert "column 'class' has 2 distinct whole numbers" in message
+    assert "--drop class" in message
+    assert "--label class" in message
 
 
 def test_fit_keeps_the_place_of_rows_without_values(tmp_path, capsys):
@@ -522,10 +500,10 @@ def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
     path, out = written(tmp_path / "x.csv", ["name", *"abc"], X), tmp_path / "out"
     steps = ["--log", "all", "--scale", "columns"]
     assert main(["fit", path, "--out", str(out), *steps, "--clusters", "2", *SHORT]) == 0
-    said = capsys.readouterr().out
-    assert "transform: Preprocessor(log=True, scale='columns')" in said
+    message = capsys.readouterr().out
+    assert "transform: Preprocessor(log=True, scale='columns')" in message
     post = ct.load(out / "posterior.npz")
-    assert post.labels == tuple("abcdefgh") and repr(post.model.transform) in said
+    assert post.labels == tuple("abcdefgh") and repr(post.model.transform) in message
     assert main(["place", str(out), path, "--clusters", "2"]) == 0
     placed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     clusters = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))
@@ -536,8 +514,8 @@ def test_fit_prints_nothing_when_quiet(tmp_path, capsys):
     X = np.random.default_rng(0).standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
     path = written(tmp_path / "x.csv", ["name", *"ab"], X)
     assert main(["fit", path, "--out", str(tmp_path / "out"), "--quiet", "--clusters", "2", *SHORT]) == 0
-    said = capsys.readouterr()
-    assert said.out == "" and all(line.startswith("coaltree: warning: ") for line in said.err.splitlines())
+    message = capsys.readouterr()
+    assert message.out == "" and all(line.startswith("coaltree: warning: ") for line in message.err.splitlines())
     assert main(["fit", path, "--out", str(tmp_path / "again"), "--clusters", "2", *SHORT]) == 0
     assert "x.csv: 8 rows, 2 columns" in capsys.readouterr().out  # the next one is not
 
@@ -556,15 +534,6 @@ def test_compare_annotation(values, lines):
     text = compare_annotation(answer_for(post, 2), annotation)
     for line, words in zip(text.splitlines(), lines, strict=True):
         assert " ".join(line.split()).startswith(words)
-
-
-def test_fit_takes_logarithms_of_named_columns(tmp_path, capsys, blank_pages):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"tail": np.exp(rng.standard_normal(20)), "count": rng.poisson(2.0, 20)})
-    table.to_csv(tmp_path / "x.csv", index=False)
-    args = ["fit", str(tmp_path / "x.csv"), "--log", "tail", "--log1p", "count", "--clusters", "2", *SHORT]
-    assert main([*args, "--out", str(tmp_path / "out")]) == 0
-    assert "transform: Preprocessor(log=['tail'], log1p=['count'])\n" in capsys.readouterr().out
 
 
 def test_fit_has_at_most_28_options_in_groups(capsys):

@@ -8,24 +8,32 @@ from coaltree.cli import main
 from coaltree.posterior.of_trees import posterior_of_trees
 
 
+def lines_of(capsys):
+    """What was printed, by the word in front."""
+    lines = (line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
+    return {name: value.strip() for name, value in lines}
+
+
 def test_info_lists_contents_and_convergence(folder, capsys):
     assert main(["info", str(folder)]) == 0
-    out = capsys.readouterr().out
-    said = dict(line.split("  ", 1) for line in out.splitlines())
-    said = {name: value.strip() for name, value in said.items()}
-    assert said["leaves"] == "12: row é0, row é1, row é2, row é3 and 8 more"
-    assert said["columns"] == "3: a, b, c"
-    assert said["missing values"] == "1"
-    assert said["trees"] == "30 from 2 chains"
-    assert said["seed"] == "0"
-    assert said["warmup"] == "5"
-    assert said["covariance"] == "Diagonal"
-    assert "convergence" in said
+    shown = lines_of(capsys)
+    assert shown["leaves"] == "12: row é0, row é1, row é2, row é3 and 8 more"
+    assert shown["columns"] == "3: a, b, c"
+    assert shown["missing values"] == "1"
+    assert shown["trees"] == "30 from 2 chains"
+    assert shown["seed"] == "0"
+    assert shown["warmup"] == "5"
+    assert shown["covariance"] == "Diagonal"
+    assert "convergence" in shown
+    assert "Supports are likely to be too high" in shown["model"] and "(correlation)" in shown["model"]
+    suggestion = ct.load(folder).suggest_n_clusters()
+    numbers = [part.split(":")[0] for part in shown["similarity"].split(", ")]
+    assert numbers == [f"{number} clusters" for number in suggestion.candidates["n_clusters"]]
     variances = ct.load(folder / "posterior.npz").theta["variances"][:, 1]
-    middle = float(said["variances, b"].split()[0])
+    middle = float(shown["variances, b"].split()[0])
     assert np.mean(variances < middle) == pytest.approx(0.5, abs=0.05)
     assert main(["info", str(folder / "posterior.npz")]) == 0
-    assert capsys.readouterr().out == out
+    assert lines_of(capsys) == shown
 
 
 def test_info_names_rows_that_are_more_probable_in_another_cluster(folder, capsys, monkeypatch):
@@ -53,34 +61,22 @@ def test_info_lists_the_selected_covariance_and_columns_left_out(tmp_path, capsy
     X = np.column_stack([rng.normal(size=(20, 2)), np.ones(20), rng.integers(0, 3, 20)])
     ct.fit(X, n_samples=4, n_warmup=0, random_state=0).save(tmp_path / "p.npz")
     assert main(["info", str(tmp_path / "p.npz")]) == 0
-    said = {
-        name.strip(): value.strip()
-        for name, value in (line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
-    }
-    assert said["covariance"] == "auto: full (20 rows are enough for 3 columns)"
-    assert said["left out"].endswith("column 2 (constant)")
-    assert said["ties"].endswith("column 3")
+    shown = lines_of(capsys)
+    assert shown["covariance"] == "auto: full (20 rows are enough for 3 columns)"
+    assert shown["left out"].endswith("column 2 (constant)")
+    assert shown["ties"].endswith("column 3")
 
 
 def test_info_lists_rows_of_leaves_and_outliers(grouped, capsys):
     assert main(["info", str(grouped)]) == 0
-    said = {
-        name.strip(): value.strip()
-        for name, value in (line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
-    }
-    assert said["leaves"] == "5: no. 0, no. 1, no. 2, no. 3 and 1 more"
-    assert said["rows"] == "12, 1 to 4 of each leaf"
-    assert said["errors"] == "0.5 to 1.6, standard errors of the rows"
-    assert said["missing values"] == "1"
-    assert said["noise"].startswith("learnt, ") and said["noise"].endswith("Student's t with 4 df")
-    assert said["outlier"].startswith("8 (no. 3): about ") and said["outlier"].endswith(" % sure")
-    assert "90 %" in said["noise level"]
-
-
-def test_info_says_whether_the_model_describes_the_data(folder, capsys):
-    assert main(["info", str(folder)]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("model")]
-    assert "Supports are likely to be too high" in line and "(correlation)" in line
+    shown = lines_of(capsys)
+    assert shown["leaves"] == "5: no. 0, no. 1, no. 2, no. 3 and 1 more"
+    assert shown["rows"] == "12, 1 to 4 of each leaf"
+    assert shown["errors"] == "0.5 to 1.6, standard errors of the rows"
+    assert shown["missing values"] == "1"
+    assert shown["noise"].startswith("learnt, ") and shown["noise"].endswith("Student's t with 4 df")
+    assert shown["outlier"].startswith("8 (no. 3): about ") and shown["outlier"].endswith(" % sure")
+    assert "90 %" in shown["noise level"]
 
 
 def test_info_says_how_well_groups_are_supported(folder, capsys, only_line):
@@ -97,17 +93,6 @@ def test_info_says_how_well_groups_are_supported(folder, capsys, only_line):
 def test_info_group_takes_quoted_names_and_new_lines(tmp_path, capsys):
     labels = ["Doe, J.", "b", "c d", "e"]
     posterior_of_trees([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=labels).save(tmp_path / "p.npz")
-    for given in ('"Doe, J.",c d', 'c d\n"Doe, J."\n', 'c d, "Doe, J.",'):
-        assert main(["info", str(tmp_path / "p.npz"), "--group", given]) == 0
+    for names in ('"Doe, J.",c d', 'c d\n"Doe, J."\n', 'c d, "Doe, J.",'):
+        assert main(["info", str(tmp_path / "p.npz"), "--group", names]) == 0
         assert capsys.readouterr().out.startswith("group        2 of 4 leaves: Doe, J., c d\n")
-
-
-def test_info_lists_every_number_of_clusters_and_no_symbols(folder, capsys):
-    assert main(["info", str(folder)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (candidates,) = [line for line in lines if line.startswith("similarity")]
-    suggestion = ct.load(folder).suggest_n_clusters()
-    assert [part.split(":")[0] for part in candidates.split("  ", 1)[1].strip().split(", ")] == [
-        f"{number} clusters" for number in suggestion.candidates["n_clusters"]
-    ]
-    assert not any("Phi" in line for line in lines)

@@ -41,7 +41,7 @@ def test_place_writes_a_table(folder, tmp_path, capsys, only_line):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "name,a,b\np,1,2\n",
@@ -51,10 +51,10 @@ def test_place_writes_a_table(folder, tmp_path, capsys, only_line):
         ("name,a,b,c\np,1,2,3\np,1,2,3\n", "'p' is in line 2 and again in line 3"),
     ],
 )
-def test_place_refuses_rows_with_other_columns(folder, tmp_path, text, said, only_line):
+def test_place_refuses_rows_with_other_columns(folder, tmp_path, text, message, only_line):
     (tmp_path / "new.csv").write_text(text)
     assert main(["place", str(folder), str(tmp_path / "new.csv")]) == 2
-    assert said in only_line()
+    assert message in only_line()
 
 
 def test_place_among_leaves_with_several_rows(grouped, repeats, tmp_path, capsys):

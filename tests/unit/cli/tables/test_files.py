@@ -120,7 +120,7 @@ def array(values):
 
 
 @pytest.mark.parametrize(
-    ("name", "write", "said"),
+    ("name", "write", "message"),
     [
         ("two.npz", two_arrays, "contains the arrays u, v; choose one with --array"),
         ("none.npz", np.savez, "contains the arrays ; choose one"),
@@ -148,11 +148,11 @@ def array(values):
         ("x.xls", text(b"no"), "x.xls: unsupported file type; expected .csv"),
     ],
 )
-def test_other_files_are_refused(read, tmp_path, name, write, said):
+def test_other_files_are_refused(read, tmp_path, name, write, message):
     write(tmp_path / name)
     with pytest.raises(InputError) as caught:
         read(tmp_path / name)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_parquet_files_with_index_text_and_large_numbers(read, tmp_path):
@@ -177,8 +177,8 @@ def test_parquet_files_have_labels_of_any_type(tmp_path):
     frame = pd.DataFrame({"a": [1.5, 2.5], "x": [1.0, np.nan], "y": np.float32([0.1, 2])})
     frame["z"] = pd.array([2**60 + 1, None], dtype="Int64")
     frame.to_parquet(tmp_path / "x.parquet")
-    found = read_file(tmp_path / "x.parquet", TableOptions(label=("x", "y", "z")))
-    assert found.annotations == {"x": ["1", ""], "y": ["0.1", "2"], "z": [str(2**60 + 1), ""]}
+    source = read_file(tmp_path / "x.parquet", TableOptions(label=("x", "y", "z")))
+    assert source.annotations == {"x": ["1", ""], "y": ["0.1", "2"], "z": [str(2**60 + 1), ""]}
 
 
 @pytest.mark.parametrize(
@@ -211,9 +211,9 @@ def workbook(tmp_path):
 
 def test_excel_files_have_header_names_and_missing_cells(read, workbook):
     path = workbook(["name", "a", "b", None], ["p", 1, 0.1], [], ["東京", None, "#N/A"], ["r", 2**60, -3])
-    found = read(path)
-    assert (found.labels, found.features) == (("p", "東京", "r"), ("a", "b"))
-    np.testing.assert_array_equal(found.values, [[1, 0.1], [np.nan, np.nan], [2**60, -3]])
+    source = read(path)
+    assert (source.labels, source.features) == (("p", "東京", "r"), ("a", "b"))
+    np.testing.assert_array_equal(source.values, [[1, 0.1], [np.nan, np.nan], [2**60, -3]])
     assert read(path, array="other", header=False).values.tolist() == [[1.5, 2.5]]
     description = read_file(path, TableOptions()).description
     read_with = "read with  sheet 'Blatt 1', header in row 1, 1 empty row skipped, rows named by the column 'name'"
@@ -221,7 +221,7 @@ def test_excel_files_have_header_names_and_missing_cells(read, workbook):
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "said"),
+    ("rows", "options", "message"),
     [
         ([["a", "b"], [1, 2], [3, "tall"], [5, 6]], {}, "x.xlsx: row 3, column 'b': 'tall' is not a number"),
         ([["a", "b"], [1, 2]], {"array": "none"}, "there is no sheet 'none' (--sheet); the sheets are Blatt 1, other."),
@@ -229,14 +229,14 @@ def test_excel_files_have_header_names_and_missing_cells(read, workbook):
         ([], {}, "the file is empty"),
     ],
 )
-def test_excel_files_are_refused_with_the_place(read, workbook, rows, options, said):
+def test_excel_files_are_refused_with_the_place(read, workbook, rows, options, message):
     path = workbook(*rows)
     with pytest.raises(InputError) as caught:
         read(path, **options)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_excel_files_have_dates_and_truth_values(read, workbook):
     day = datetime.date(1970, 1, 3)
-    found = read(workbook(["a", "when", "is"], [1, day, True], [2, None, False]))
-    np.testing.assert_array_equal(found.values, [[1, 2, 1], [2, np.nan, 0]])
+    source = read(workbook(["a", "when", "is"], [1, day, True], [2, None, False]))
+    np.testing.assert_array_equal(source.values, [[1, 2, 1], [2, np.nan, 0]])

@@ -24,7 +24,7 @@ def test_read_file_follows_options_rather_than_the_rule(table, refused):
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         ("a,b\n1,2\n3,tall\n5,6\n", {}, "data.csv: line 3, column 'b': 'tall' is not a number; correct it, or leave"),
         ("a,b\n1,2\n\n3,x\n5,y\n7,8\n9,8\n", {}, "line 4, column 'b': 'x' is not a number"),
@@ -66,8 +66,8 @@ def test_read_file_follows_options_rather_than_the_rule(table, refused):
         ("a,k\n1,\n2,\n", {"label": ("k",)}, "(--label) has only missing values"),
     ],
 )
-def test_read_file_refuses_with_the_place(refused, text, options, said):
-    assert said in refused(text, **options)
+def test_read_file_refuses_with_the_place(refused, text, options, message):
+    assert message in refused(text, **options)
 
 
 def test_read_file_refuses_what_is_no_file(read, tmp_path):
@@ -95,9 +95,9 @@ def test_read_file_describes_how_it_read(tmp_path):
         "  missing    1 of 18 values",
     ]
     path.write_text('price,share,open,a,b\n"$1,200",10 %,yes,1,\n$15,5 %,no,2,NA\n\n')
-    found = read_file(path, TableOptions())
-    assert found.table.values.tolist() == [[1200.0, 10.0, 1.0, 1.0], [15.0, 5.0, 0.0, 2.0]]
-    assert found.description.splitlines()[3:] == [
+    source = read_file(path, TableOptions())
+    assert source.table.values.tolist() == [[1200.0, 10.0, 1.0, 1.0], [15.0, 5.0, 0.0, 2.0]]
+    assert source.description.splitlines()[3:] == [
         "  read with  separator ',', header in line 1, 1 empty line skipped, rows named by their number, from 0",
         "  numbers    price: numbers with $; share: numbers with %; open: yes as 1, no as 0",
         "  left out   b (no values)",
@@ -107,13 +107,13 @@ def test_read_file_describes_how_it_read(tmp_path):
 def test_columns_become_rows_and_labels_stay_beside_them(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("name,x,y,k\na,1,2,12\nb,3,,2\nc,5,6,12\n")
-    found = read_file(path, TableOptions(drop=("k",), transpose=True))
-    assert found.table.labels == ("x", "y") and found.table.features == ("a", "b", "c")
-    np.testing.assert_array_equal(found.table.values, [[1, 3, 5], [2, np.nan, 6]])
-    assert "  transposed columns of the file" in found.description
-    found = read_file(path, TableOptions(label=("k",)))
-    assert found.annotations == {"k": ["12", "2", "12"]}
-    assert "'k': 2 distinct values, 2, 12" in found.description
+    source = read_file(path, TableOptions(drop=("k",), transpose=True))
+    assert source.table.labels == ("x", "y") and source.table.features == ("a", "b", "c")
+    np.testing.assert_array_equal(source.table.values, [[1, 3, 5], [2, np.nan, 6]])
+    assert "  transposed columns of the file" in source.description
+    source = read_file(path, TableOptions(label=("k",)))
+    assert source.annotations == {"k": ["12", "2", "12"]}
+    assert "'k': 2 distinct values, 2, 12" in source.description
     with pytest.raises(InputError, match="which --transpose makes columns"):
         read_file(path, TableOptions(groups="k", transpose=True))
 
