@@ -203,8 +203,8 @@ TABLES = {
     "years_above_whole_numbers": ("x.csv", "country,2019,2020\nA,5,6\nB,7,8\n", ASKS),
     "decimal_commas": ("x.csv", "name;height\nanna;1,72\nbo;1,80\n", "'1,72' is not a number; give --decimal ,"),
     "thousands_or_decimals": ("x.csv", 'a,b\n"1,000",2\n"2,500",3\n', "'1,000' is not a number; give --decimal ,"),
-    "two_currencies": ("x.csv", "price,x\n$1,1.5\n€2,2.5\n", "column 'price' contains text ('$1' in line 2)"),
-    "wrong_per_cent": ("x.csv", "share,x\n10%,1.5\n20%%,2.5\n", "column 'share' contains text ('10%' in line 2)"),
+    "two_currencies": ("x.csv", "price,x\n$1,1.5\n€2,2.5\n", "column 'price': '$1' is not a number"),
+    "wrong_per_cent": ("x.csv", "share,x\n10%,1.5\n20%%,2.5\n", "column 'share': '10%' is not a number"),
     "true_or_perhaps": (
         "x.csv",
         "is_red,x\nTrue,1.5\nmaybe,2.5\n7,1\n8,1\n9,1\n",

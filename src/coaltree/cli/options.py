@@ -107,7 +107,7 @@ def file_option(text: str, **more: Any) -> Decorator:
 
 def clusters_option(text: str = "Number of clusters.") -> Decorator:
     """The number of clusters."""
-    text = f"{text} [default: the largest number whose clusters are all found in the sampled trees]"
+    text = f"{text} [default: the largest number whose clusters are all stable]"
     return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
 
 

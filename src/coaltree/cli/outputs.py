@@ -39,7 +39,7 @@ FIGURE_DPI = 150
 def write_result(
     folder: Path, post: Posterior, n_clusters: int | None, title: str
 ) -> tuple[ClusterSuggestion | None, ClusterAnswer]:
-    """Write `FILES`; return where the number of clusters comes from, if none was given, and the clusters.
+    """Write `FILES`; return where the number of clusters comes from, if it is not `n_clusters`, and the clusters.
 
     Each file appears whole or not at all; the checkpoint is there until all of them are.
     """

@@ -109,7 +109,7 @@ def echo(text: object, err: bool = False) -> None:
 
 
 def say(text: object) -> None:
-    """Print a line, unless --quiet was given."""
+    """Print a line, unless the command is --quiet."""
     if not _STAGE.is_quiet:
         echo(text)
 

@@ -12,13 +12,14 @@ from .._runtime.typing import ArrayLike
 from ..posterior.posterior import Posterior
 from ..tree import Tree, unchecked_tree
 from . import pixels
-from .color_scale import colour_limits, moments, scales_differ, standardised
 from .text import printable
 
 LEVEL = 0.9  # of the credible intervals
 MAX_COLUMNS = 256
 MAX_CELLS = 160_000  # of the data; two characters each
 MAX_CELLS_TWICE = 60_000  # of data that the page has both scaled and as they are
+_MAX_SD_RATIO = 10.0  # columns whose standard deviations differ more are each scaled,
+_MIN_SHARE_WITHIN = 0.5  # and so are those with a smaller share of the variance within than between them
 
 
 def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
@@ -84,3 +85,39 @@ def _coded(values: np.ndarray, n_rows: int, n_columns: int, is_scaled: bool) -> 
 def rounded(values: ArrayLike, digits: int = 6) -> list[float | None]:
     """Numbers with so many significant digits, for JSON; None for what is not a number."""
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float)]
+
+
+def moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each column over its observed entries; 0 where there are none."""
+    seen = np.ma.masked_invalid(values)
+    return seen.mean(axis=0).filled(0.0), seen.std(axis=0).filled(0.0)
+
+
+def scales_differ(values: np.ndarray) -> bool:
+    """Whether one scale of colours would show the columns' units rather than the rows' differences."""
+    mean, sd = moments(values)
+    varying = sd > 0
+    if varying.sum() < 2:
+        return False
+    mean, sd = mean[varying], sd[varying]
+    within = np.square(sd).mean()
+    return bool(sd.max() > _MAX_SD_RATIO * sd.min() or within < _MIN_SHARE_WITHIN * (within + mean.var()))
+
+
+def standardised(values: np.ndarray) -> np.ndarray:
+    """Each column in standard deviations from its mean."""
+    mean, sd = moments(values)
+    return (values - mean) / np.where(sd > 0, sd, 1.0)
+
+
+def colour_limits(values: np.ndarray) -> tuple[float, float, bool]:
+    """Ends of a colour scale, and whether it is two-sided about 0, as where both signs occur.
+
+    The ends are the 1st and 99th percentile, so that outliers do not hide the rest.
+    """
+    finite = values[np.isfinite(values)]
+    low, high = map(float, np.percentile(finite, [1, 99])) if finite.size else (0.0, 1.0)
+    if not low < 0 < high:
+        return low, high if high > low else low + 1.0, False
+    reach = max(high, -low)
+    return -reach, reach, True

@@ -136,8 +136,7 @@ def environment() -> "Environment":
         finalize=lambda value: value if hasattr(value, "__html__") or not isinstance(value, str) else printable(value),
     )
     made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": sentence}
-    made.globals |= {"number": number, "count": count, "percent": percent}
-    made.globals |= {"format_p": format_p}
+    made.globals |= {"number": number, "count": count, "percent": percent, "format_p": format_p}
     made.globals |= {"limits": LIMITS, "stability": stability, "min_certain": MIN_CERTAIN}
     return made
 
@@ -150,8 +149,5 @@ def _assets() -> dict[str, str]:
     parts = [folder.joinpath("script", name).read_text(encoding="utf-8") for name in SCRIPT_PARTS]
     script = "\n".join(["(() => {", '"use strict";', *parts, "})();"])
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
-    policy = (
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-    return {"style": style, "script": script, "policy": policy.format(*digests)}
+    sources = "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data: blob:".format(*digests)
+    return {"style": style, "script": script, "policy": f"{sources}; base-uri 'none'; form-action 'none'"}

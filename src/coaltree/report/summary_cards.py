@@ -43,9 +43,8 @@ def opening_number(posterior: Posterior, n_clusters: int | ClusterSuggestion | N
 
 def cluster_cards(posterior: Posterior, opening: OpeningNumber, answer: ClusterAnswer) -> tuple[Card, Card]:
     """Return the two cards about a partition, which follow the slider: how many clusters and why, and how stable."""
-    if answer.n_clusters == opening.n_clusters:
-        number_card = Card(opening.heading, opening.reason)
-    else:
+    number_card = Card(opening.heading, opening.reason)
+    if answer.n_clusters != opening.n_clusters:
         opened = count(opening.n_clusters, "cluster")
         number_card = Card(count(answer.n_clusters, "cluster"), f"The page opened with {opened}.")
     return number_card, _stability_card(posterior, answer)
@@ -77,9 +76,7 @@ def model_card(model: ModelCheck) -> Card:
     if concern is not None:
         tries = f" Try {concern.option}." if concern.option else ""
         return Card("Supports are likely to be too high", f"{sentence(concern.sentence)}{tries}", "poor")
-    if not model.wrong:
-        return Card("No sign of a wrong model", model.headline, "good")
-    return Card("Supports are about right", model.headline, "good")
+    return Card("Supports are about right" if model.wrong else "No sign of a wrong model", model.headline, "good")
 
 
 def sentence(text: object) -> str:

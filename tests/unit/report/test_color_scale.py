@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coaltree.report.color_scale import colour_limits, scales_differ, standardised
+from coaltree.report.figures import colour_limits, scales_differ, standardised
 
 
 def table(seed=0):

@@ -12,7 +12,7 @@ def check(posterior: Path) -> None:
     """Check whether the model describes the data.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Each check has a p-value, what was seen and,
-    where something is wrong, which option to try. The exit status is 0 whatever is found.
+    where something is wrong, which option to try. The exit status is 0 in any case.
 
     \b
     Examples:

@@ -26,7 +26,7 @@ def explain(posterior: Path, out: Path | None, clusters: int | None, columns: in
     clade, the other side of the merge above it in the tree, and with all other rows. A difference is that of the means
     in standard deviations of the column within the cluster and its sister clade, with a 90 % interval over the sampled
     trees, the noise and missing values. Columns that surely differ most from the sister clade come first. There are no
-    p-values: the clusters were found in the same data.
+    p-values: the clusters come from the same data.
 
     \b
     Examples:

@@ -84,7 +84,7 @@ def fit(
     \b
     Examples:
       coaltree fit wines.csv --out wines
-      coaltree fit wines.csv --max-seconds 20 --out first_look
+      coaltree fit wines.csv --max-seconds 20 --out quick
       coaltree fit flowers.csv --label species --out flowers
       coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
@@ -248,9 +248,8 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint) from None
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
-    option_of = {option.name: option.opts[-1] for option in fit.params}
     for warning in held:
-        increase = " and ".join({option_of.get(name, "--samples"): None for name in warning.increase})
+        increase = " and ".join("--" + name.removeprefix("n_").replace("_", "-") for name in warning.increase)
         begin = str(warning).partition(":")[0]
         shell.show_warning(f"{begin}: {'; '.join(warning.findings)}. Increase {increase}.", ConvergenceWarning)
     return post

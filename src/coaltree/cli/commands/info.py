@@ -33,7 +33,7 @@ def info(posterior: Path, group: tuple[str, ...]) -> None:
     (rows in both, divided by rows in either). Its stability is the mean similarity. The probability that a row is in it
     is the share of trees whose closest clade has the row; what is missing to 100 % is in none of the clusters. The
     suggested number is the largest one whose clusters all have a stability of at least 0.75. The support of a group is
-    found in the same way.
+    computed in the same way.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Names with commas in a --group are put into
     double quotes.

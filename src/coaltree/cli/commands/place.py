@@ -39,7 +39,7 @@ def place(
       probability          probability of that cluster
       time_low, time_high  90 % interval of the time at which it joins
       clade_probability    probability of the clade it most probably joins
-      clade_size, clade    number of leaves in that clade, and the names of some
+      clade_size, clade    number of leaves in that clade, and the names of up to five
 
     \b
     Examples:

@@ -1,17 +1,14 @@
 """``coaltree plot``: plots of a posterior."""
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...errors import InputError
 from .. import options
 from ..shell import commands, echo
 
 KINDS = ("tree", "densitree", "clustermap", "coclustering")
-Z_SCORES = {"columns": 1, "rows": 0, "none": None}
 
 
 @commands.command()
@@ -19,26 +16,11 @@ Z_SCORES = {"columns": 1, "rows": 0, "none": None}
 @options.file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
 @click.option("--kind", type=click.Choice(KINDS), default="tree", help="Kind of plot.")
 @options.clusters_option("Number of clusters to colour, or to cut the trees into.")
-@click.option(
-    "--scale",
-    type=click.Choice(list(Z_SCORES)),
-    default="columns",
-    help="What a clustermap shows as standard deviations from its mean.",
-)
-@click.option("--colormap", metavar="NAME", default="RdBu_r", help="Colours of a clustermap, such as PuOr or viridis.")
 @click.option("--width", type=options.INCHES, metavar="INCHES", help="Width. [default: what the leaves need]")
 @click.option("--height", type=options.INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
 @options.force_option
 def plot(
-    posterior: Path,
-    out: Path,
-    kind: str,
-    clusters: int | None,
-    scale: str,
-    colormap: str,
-    width: float | None,
-    height: float | None,
-    force: bool,
+    posterior: Path, out: Path, kind: str, clusters: int | None, width: float | None, height: float | None, force: bool
 ) -> None:
     """Plot a posterior.
 
@@ -47,14 +29,14 @@ def plot(
     \b
     tree          the mean tree, with transfer supports and time intervals
     densitree     many sampled trees on top of each other
-    clustermap    the data beside the tree, with seaborn
+    clustermap    the data beside the tree, in standard deviations of each column, with seaborn
     coclustering  how often two leaves are in the same cluster
 
     \b
     Examples:
       coaltree plot wines -o wines.pdf --clusters 3
       coaltree plot wines --kind densitree -o densitree.png --width 6 --height 9
-      coaltree plot wines --kind clustermap -o heatmap.png --scale none
+      coaltree plot wines --kind clustermap -o heatmap.png
     """
     from ... import plotting
     from ...plotting.style import new_axes
@@ -63,15 +45,14 @@ def plot(
 
     options.output_file(out, force, is_figure=True, inputs=[posterior])
     post = load(posterior)
-    is_sized = width is not None or height is not None
-    size = (width or 8.0, height or 8.0)
+    size = (width or 8.0, height or 8.0) if width or height else None
     if kind == "clustermap":
-        settings: dict[str, Any] = {"z_score": Z_SCORES[scale], "cmap": _known(colormap)}
-        settings |= {"figsize": size} if is_sized else {}
-        picture: Any = plotting.clustermap(post, n_clusters=clusters, **settings)
+        picture: Any = plotting.clustermap(
+            post, n_clusters=clusters, z_score=1, cmap="RdBu_r", figsize=size or (10.0, 10.0)
+        )
     else:
         k = clusters or post.suggest_n_clusters().n_clusters
-        ax = new_axes(*size) if is_sized else None
+        ax = None if size is None else new_axes(*size)
         if kind == "tree":
             picture = plotting.dendrogram(post, ax, n_clusters=k if k > 1 else None).figure
         elif kind == "densitree":
@@ -80,13 +61,3 @@ def plot(
             picture = plotting.coclustering(post, ax, n_clusters=max(k, 2)).figure
     save_figure(picture, [out])
     echo(out)
-
-
-def _known(colormap: str) -> str:
-    """The name of a colormap, or an error that names similar ones."""
-    from matplotlib import colormaps
-
-    if colormap not in colormaps:
-        close = get_close_matches(colormap, list(colormaps), n=3) or ["viridis", "cividis", "RdBu_r"]
-        raise InputError(f"--colormap {colormap!r} is none of Matplotlib's; try {', '.join(close)}.")
-    return colormap

@@ -1,13 +1,13 @@
 """Read a table of numbers from a CSV, TSV, Excel, Parquet, .npy or .npz file, and give its columns their roles.
 
 The first column names the rows if its heading says so (name, id, index, …, or nothing), or if its cells are text and no
-two are the same. An empty cell, or one of `MISSING_WORDS`, is a missing value; numbers may be written in the ways that
-`numbers` lists; any other cell is refused with its line and column, so that no table is half understood.
+two are the same. An empty cell, or one of `MISSING_WORDS`, is a missing value; yes and no are 1 and 0; any other cell
+that is no number is refused with its line and column, so that no table is half understood.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from ...errors import InputError
 from ...model.data.table import Table
 from ...posterior.leaf_annotations import in_order
 from .files import NAME_HEADINGS, SUFFIXES, TableError, read_cells
-from .numbers import has_comma, is_date, is_missing, looks_like_a_number, read_numbers
+from .numbers import has_comma, is_date, is_missing, read_numbers
 
 MAX_SHOWN = 6  # columns in the description of a table
 MAX_CLASSES = 10  # distinct whole numbers of a column that may be classes
@@ -230,32 +230,14 @@ def _values(frame: pandas.DataFrame, names: Sequence[str], decimal: str) -> tupl
             rows = np.array([i for i in np.flatnonzero(np.isnan(values[:, j])) if not is_missing(cells[i])])
         if len(rows):
             wrong[name] = int(rows[0])
-    if wrong:
-        raise _not_numbers(frame, wrong)
+    for name, row in wrong.items():
+        cell = _texts(frame[name])[row]
+        drop, label = _options("drop", wrong), _options("label", wrong)
+        advice = f"correct it, leave text out with {drop}, or compare it with the clusters with {label}"
+        if has_comma(cell):
+            advice = "give --decimal , if the comma is a decimal mark, or remove it if it sets thousands apart"
+        raise TableError(f"{_place(frame, row)}, column {_quoted(name)}: {_quoted(cell)} is not a number; {advice}.")
     return values, ways
-
-
-def _not_numbers(frame: pandas.DataFrame, wrong: dict[str, int]) -> TableError:
-    """The error of cells that are no numbers: of whole columns of text, if there are any, else of the first cell."""
-    text = [name for name in wrong if _is_text(frame[name])]
-    name = next(iter(text or wrong))
-    cell, where = _texts(frame[name])[wrong[name]], _place(frame, wrong[name])
-    if text:
-        which = f"column {_quoted(name)} contains" if len(text) == 1 else f"columns {shortlist(text)} contain"
-        return TableError(
-            f"{which} text ({_quoted(cell)} in {where}); leave out with {_options('drop', text)}, compare with the "
-            f"clusters with {_options('label', text)}, or name the rows with {_options('names', text[:1])}."
-        )
-    advice = "correct it, or leave the cell empty if the value is missing"
-    if has_comma(cell):
-        advice = "give --decimal , if the comma is a decimal mark, or remove it if it sets thousands apart"
-    return TableError(f"{where}, column {_quoted(name)}: {_quoted(cell)} is not a number; {advice}.")
-
-
-def _is_text(column: pandas.Series) -> bool:
-    """Whether most cells do not even look like numbers."""
-    observed = [cell for cell in _texts(column) if not is_missing(cell)]
-    return 2 * sum(not looks_like_a_number(cell) for cell in observed) > len(observed)
 
 
 def _texts(column: pandas.Series) -> list[str]:
@@ -275,7 +257,7 @@ def _quoted(cell: str) -> str:
     return repr(cell) if len(cell) <= 30 else repr(f"{cell[:29]}…")
 
 
-def _options(option: str, names: Sequence[str]) -> str:
+def _options(option: str, names: Iterable[str]) -> str:
     """An option for each name, as one pastes it into a shell."""
     plain = re.compile(r"[\w.@%+=:,/][\w.@%+=:,/-]*")
     return " ".join(f"--{option} {name if plain.fullmatch(name) else repr(name)}" for name in map(shortened, names))

@@ -211,7 +211,7 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("", "column 'Art' contains text ('rot' in line 2); leave out with --drop Art, compare"),
+        ("", "line 2, column 'Art': 'rot' is not a number; correct it, leave text out with --drop Art, or"),
         ("--drop Art --clusters 11", "--clusters 11 is more than the 10 rows"),
         ("--drop Art --grid 2x2", "--grid needs --covariance matern32"),
         ("--drop Art --covariance matern32 --grid 2x3", "the grid 2 × 3 has 6 cells"),

@@ -25,18 +25,6 @@ def test_plot_repeats_and_has_the_given_size(folder, tmp_path, only_line):
         assert message in only_line()
 
 
-def test_plot_draws_a_heat_map_in_the_colours_asked_for(folder, tmp_path, only_line):
-    made = [tmp_path / "usual.png", tmp_path / "other.png"]
-    assert main(["plot", str(folder), "-o", str(made[0]), "--kind", "clustermap"]) == 0
-    assert main(["plot", str(folder), "-o", str(made[1]), "--kind", "clustermap", "--colormap", "PuOr"]) == 0
-    assert made[0].read_bytes() != made[1].read_bytes()
-    assert (
-        main(["plot", str(folder), "-o", str(tmp_path / "x.png"), "--kind", "clustermap", "--colormap", "viridiss"])
-        == 2
-    )
-    assert "--colormap 'viridiss' is none of Matplotlib's; try viridis" in only_line()
-
-
 def test_plot_of_leaves_with_several_rows(grouped, tmp_path):
     path = tmp_path / "picture.svg"
     assert main(["plot", str(grouped), "-o", str(path), "--clusters", "2"]) == 0

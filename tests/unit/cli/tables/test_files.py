@@ -1,7 +1,6 @@
 """Files of every kind: separators, headers, sheets, arrays."""
 
 import csv
-import datetime
 import sys
 import tempfile
 from pathlib import Path
@@ -168,7 +167,9 @@ def test_parquet_files_with_index_text_and_large_numbers(read, tmp_path):
     assert read(path).labels == (str(2**60), str(2**60 + 1))
     for kind in (pd.Categorical(["r", None]), ["red", "red"], [[1], [2]]):
         pd.DataFrame({"a": [1, 2], "kind": kind}).to_parquet(path)
-        with pytest.raises(InputError, match=r"column 'kind' contains text .*; leave out with --drop kind,"):
+        with pytest.raises(
+            InputError, match=r"column 'kind': .* is not a number; correct it, leave text out with --drop kind"
+        ):
             read(path)
 
 
@@ -236,7 +237,6 @@ def test_excel_files_are_refused_with_the_place(read, workbook, rows, options, m
     assert message in str(caught.value)
 
 
-def test_excel_files_have_dates_and_truth_values(read, workbook):
-    day = datetime.date(1970, 1, 3)
-    source = read(workbook(["a", "when", "is"], [1, day, True], [2, None, False]))
-    np.testing.assert_array_equal(source.values, [[1, 2, 1], [2, np.nan, 0]])
+def test_excel_files_have_truth_values(read, workbook):
+    source = read(workbook(["a", "is"], [1, True], [2, False]))
+    np.testing.assert_array_equal(source.values, [[1, 1], [2, 0]])
