@@ -249,7 +249,10 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
     for warning in held:
-        increase = " and ".join("--" + name.removeprefix("n_").replace("_", "-") for name in warning.increase)
+        increase = " and ".join(
+            "--" + name.removeprefix("n_").replace("_", "-").replace("resamples", "resample")
+            for name in warning.increase
+        )
         begin = str(warning).partition(":")[0]
         shell.show_warning(f"{begin}: {'; '.join(warning.findings)}. Increase {increase}.", ConvergenceWarning)
     return post
