@@ -43,11 +43,6 @@ def test_main_shows_version_and_help(capsys):
     assert "simulate" in out
 
 
-def test_main_is_the_module_too():
-    done = subprocess.run([sys.executable, "-m", "coaltree", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"coaltree {__version__}\n"
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [

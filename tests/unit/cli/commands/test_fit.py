@@ -123,13 +123,6 @@ def test_fit_runs_chains_in_threads_unless_jobs_are_given(data, tmp_path, monkey
     np.testing.assert_array_equal(*times)
 
 
-def test_fit_tree_is_read_by_dendropy_with_supports(left):
-    dendropy = pytest.importorskip("dendropy")
-    tree = dendropy.Tree.get(path=str(left / "tree.newick"), schema="newick", preserve_underscores=True)
-    assert sorted(taxon.label for taxon in tree.taxon_namespace) == sorted(NAMES)
-    assert all(0 <= float(node.label) <= 1 for node in tree.preorder_internal_node_iter())
-
-
 def test_fit_overwrites_only_with_force(left, data, only_line, blank_pages):
     before = {path.name: path.read_bytes() for path in left.iterdir()}
     args = ["fit", str(data), "--drop", "Art", "--out", str(left), "--seed", "4", *SHORT]

@@ -23,9 +23,3 @@ def test_plot_repeats_and_has_the_given_size(folder, tmp_path, only_line):
     for out, width, message in (("picture.doc", "3", "unsupported file type"), ("x.png", "nan", "--width")):
         assert main(["plot", str(folder), "-o", str(tmp_path / out), "--width", width]) == 2
         assert message in only_line()
-
-
-def test_plot_of_leaves_with_several_rows(grouped, tmp_path):
-    path = tmp_path / "picture.svg"
-    assert main(["plot", str(grouped), "-o", str(path), "--clusters", "2"]) == 0
-    assert "no. 3" in path.read_text(encoding="utf-8")

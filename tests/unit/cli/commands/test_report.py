@@ -15,10 +15,3 @@ def test_report_is_written_beside_the_posterior_or_as_given(folder, tmp_path, ca
     assert (tmp_path / "page.html").exists()
     assert main(["report", str(folder), "-o", str(tmp_path / "no" / "page.html")]) == 2
     assert "does not exist" in capsys.readouterr().err
-
-
-def test_report_of_leaves_with_several_rows(grouped, tmp_path):
-    assert main(["report", str(grouped), "-o", str(tmp_path / "page.html")]) == 0
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "5 leaves · 12 rows · 3 columns" in page
-    assert "12, 1 to 4 of each leaf" in page
