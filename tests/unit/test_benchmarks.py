@@ -50,7 +50,7 @@ def test_groups_that_agree_and_how_far_the_others_are(truth):
 def test_tables_are_what_they_say(name):
     table = TABLES[name](np.random.default_rng(0))
     again = TABLES[name](np.random.default_rng(0))
-    np.testing.assert_array_equal(table.X, again.model.X)
+    np.testing.assert_array_equal(table.X, again.X)
     assert np.isfinite(table.X).all()
     assert (table.clusters is None) != (table.tree is None)
     assert len(table.groups) == len(table.X)
@@ -107,7 +107,8 @@ def test_tables_that_are_not_there_are_named(tmp_path, monkeypatch):
 
 def test_real_tables_show_purity_first_and_resume(tmp_path, monkeypatch, capsys):
     def ours(X, classes, seed):
-        told = {"suggested": 2, "probability": 0.5, "range": [2, 3] if seed else None, "words": ["stable"] * 2}
+        told = {"suggested": 2, "least": 0.8, "range": [2, 2 + seed], "words": ["stable"] * 2}
+        told |= {"ward_purity": 1.0, "ward_ari": 1.0}
         return {"purity": 0.5 + seed / 2, "ari": 1.0, "seconds": 3.0, "suggested_ari": 1.0, "commit": "0000000", **told}
 
     rows = np.random.default_rng(0).standard_normal((20, 2)) + 20 * (np.arange(20) < 10)[:, None]
@@ -127,21 +128,21 @@ def test_real_tables_show_purity_first_and_resume(tmp_path, monkeypatch, capsys)
     assert ["iris", "k-means", "-", "1.000"] in [line[:4] for line in lines]
     assert "purity of the 1  purity of all 2  ARI of the 1  ARI of all 2" in said
     assert "Genie: left out, no_package_of_this_name is not installed" in said
-    assert "  suggested 2, probability 0.50, range 2 to 3 (2 stable), ARI 1.00" in said
+    assert "  suggested 2, least similarity 0.80, range 2 to 3 (2 stable), ARI 1.00" in said
     monkeypatch.setattr(bench_real, "ours", None)  # all of it is kept
     bench_real.run()
     assert "coaltree measured at 0000000" in capsys.readouterr().out
 
 
 def test_seeds_agree_where_nine_of_ten_do(capsys):
-    def runs(numbers, probability):
-        return [{"suggested": k, "probability": probability, "range": [k, k + 1]} for k in numbers]
+    def runs(numbers, least):
+        return [{"suggested": k, "least": least, "range": [k, k + 1]} for k in numbers]
 
     results = {"one": runs([3] * 9 + [4], 0.8), "two": runs([2] * 5 + [3] * 5, 0.6), "three": runs([5] * 10, 0.4)}
     bench_seeds.report(dict.fromkeys(results, (150, 4)), results)
     said = capsys.readouterr().out
-    assert "3 9 of 10 80 % 3 to 4, 9 of 10" in " ".join(said.split())
-    assert said.endswith("at least 50 %: 2 of 3 tables\nof these, at least 90 % of the seeds agree: 1 of 2 (50 %)\n")
+    assert "3 9 of 10 0.80 3 to 4, 9 of 10" in " ".join(said.split())
+    assert said.endswith("at least 90 % of the seeds agree: 2 of 3 tables\n")
 
 
 def test_ten_tables_with_or_without_penguins(monkeypatch):
