@@ -1,6 +1,7 @@
 """Files of every kind: separators, headers, sheets, arrays."""
 
 import csv
+import datetime
 import sys
 import tempfile
 from pathlib import Path
@@ -237,6 +238,7 @@ def test_excel_files_are_refused_with_the_place(read, workbook, rows, options, m
     assert message in str(caught.value)
 
 
-def test_excel_files_have_truth_values(read, workbook):
-    source = read(workbook(["a", "is"], [1, True], [2, False]))
-    np.testing.assert_array_equal(source.values, [[1, 1], [2, 0]])
+def test_excel_files_have_dates_and_truth_values(read, workbook):
+    day = datetime.date(1970, 1, 3)
+    source = read(workbook(["a", "when", "is"], [1, day, True], [2, None, False]))
+    np.testing.assert_array_equal(source.values, [[1, 2, 1], [2, np.nan, 0]])

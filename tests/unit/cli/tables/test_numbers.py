@@ -35,6 +35,18 @@ def test_missing_values_and_numbers_are_known_by_their_looks():
         (["yes", "No", "", "YES"], ".", [1.0, 0.0, nan, 1.0], "yes as 1, no as 0"),
         (["True", "false"], ".", [1.0, 0.0], "true as 1, false as 0"),
         (["y", "n", "NA"], ".", [1.0, 0.0, nan], "y as 1, n as 0"),
+        (["10 %", "2.5%", "-3 %"], ".", [10.0, 2.5, -3.0], "numbers with %"),
+        (["1,5 %", "2 %"], ",", [1.5, 2.0], "numbers with %"),
+        (["$1", "-$2.50", "n/a"], ".", [1.0, -2.5, nan], "numbers with $"),
+        (["$1,200", "$15"], ".", [1200.0, 15.0], "numbers with $"),
+        (["12 €", "1 200 €"], ".", [12.0, 1200.0], "numbers with €"),
+        (["1.200,50 €", "3 €"], ",", [1200.5, 3.0], "numbers with €"),
+        (["1,234", "999", "12,345,678"], ".", [1234.0, 999.0, 12345678.0], "thousands set apart"),
+        (["1,234.5", "2,345.75"], ".", [1234.5, 2345.75], "thousands set apart"),
+        (["1.234,5", "2,75"], ",", [1234.5, 2.75], "thousands set apart"),
+        (["1970-01-02", "", "1970-01-31 12:00:00"], ".", [1.0, nan, 30.5], "dates as days since 1970-01-01"),
+        (["2.1.1970", "31.12.1970"], ".", [1.0, 364.0], "dates as days since 1970-01-01"),
+        (["1970/01/02"], ".", [1.0], "dates as days since 1970-01-01"),
     ],
 )
 def test_consistent_columns_are_read(cells, decimal, values, how):
@@ -44,7 +56,23 @@ def test_consistent_columns_are_read(cells, decimal, values, how):
 
 
 @pytest.mark.parametrize(
-    "cells", [["yes", "maybe"], ["10 %", "3 %"], ["$1", "2"], ["1,234", "2,345"], ["red", "blue"], ["2024-02-01", "1"]]
+    "cells",
+    [
+        ["yes", "maybe"],
+        ["10 kg", "3 kg"],
+        ["kg 5", "kg 7"],
+        ["10 %", "0.1"],
+        ["$1", "€2"],
+        ["$1", "2"],
+        ["$1$", "$2"],
+        ["1,234", "2,345"],  # thousands, or three decimals
+        ["1,234", "2345"],
+        ["0,123", "5"],
+        ["12,34", "5"],
+        ["red", "blue"],
+        ["2024-02-31", "2024-02-01"],
+        ["2024-02-01", "1"],
+    ],
 )
 def test_other_columns_keep_what_is_plain(cells):
     values, how = read_numbers(cells, ".")

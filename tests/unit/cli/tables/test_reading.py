@@ -86,12 +86,12 @@ def test_read_file_describes_how_it_read(tmp_path):
         "  read with  separator tab, no header, rows named by their number, from 0",
         "  missing    1 of 18 values",
     ]
-    path.write_text("open,a,b\nyes,1,\nno,2,NA\n\n")
+    path.write_text('price,share,open,a,b\n"$1,200",10 %,yes,1,\n$15,5 %,no,2,NA\n\n')
     source = read_file(path, TableOptions())
-    assert source.table.values.tolist() == [[1.0, 1.0], [0.0, 2.0]]
+    assert source.table.values.tolist() == [[1200.0, 10.0, 1.0, 1.0], [15.0, 5.0, 0.0, 2.0]]
     assert source.description.splitlines()[3:] == [
         "  read with  separator ',', header in line 1, 1 empty line skipped, rows named by their number, from 0",
-        "  numbers    open: yes as 1, no as 0",
+        "  numbers    price: numbers with $; share: numbers with %; open: yes as 1, no as 0",
         "  left out   b (no values)",
     ]
 
