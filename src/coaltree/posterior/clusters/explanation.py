@@ -221,7 +221,7 @@ def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np
     """(n, k) a draw of the leaves' values without noise, given tree, parameters and missing entries of draw t."""
     state, group = posterior.model.state_of(posterior.draws, t), posterior.model.leaves.distinct.group
     values, variances = posterior.model.leaf_messages(state)
-    values, variances = values[group], variances[group]
+    values, variances = np.asarray(values[group]), variances[group]
     if not variances.any():
         return values
     tree, d = posterior.trees[t], values.shape[1]
