@@ -150,7 +150,7 @@ def test_units_change_nothing_but_theta(covariance):
     for factors in ([1e-9, 1e9, 1.0, 1e5], [1e9, 1e9, 1e9, 1e9], [1e5, 1e-9, 3.0, 7e-4]):
         other = fitted(X * factors, covariance, **short)
         np.testing.assert_array_equal(other.draws.children, plain.draws.children)
-        np.testing.assert_allclose(other.times, plain.draws.times, rtol=1e-6)
+        np.testing.assert_allclose(other.draws.times, plain.draws.times, rtol=1e-6)
 
 
 def test_columns_left_out_stay_in_all_that_people_see(tmp_path):

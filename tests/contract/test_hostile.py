@@ -459,7 +459,7 @@ CALLS = [
         lambda folder: ct.fit(data(), groups=["a", "a", "b", "b", "c", "\ud800"]),
     ),
     (
-        "random_state must be a non-negative int, a numpy.random.Generator or None, not SeedSequence( entropy=1).",
+        "random_state must be a non-negative int, a numpy.random.Generator or None, not SeedSequence( entropy=1",
         lambda folder: ct.fit(data(), random_state=np.random.SeedSequence(1)),
     ),
     (

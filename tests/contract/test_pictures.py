@@ -35,8 +35,8 @@ def posterior() -> Posterior:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.standard_normal((10, 4)) + 7 * center for center in np.eye(4)[:3]])
     trees = [ward_posterior(X + 0.5 * rng.standard_normal(X.shape)) for _ in range(8)]
-    children = np.concatenate([one.children for one in trees])
-    times = np.concatenate([one.times for one in trees])
+    children = np.concatenate([one.draws.children for one in trees])
+    times = np.concatenate([one.draws.times for one in trees])
     return posterior_of_trees(children, times, labels=[f"leaf {i}" for i in range(30)], X=X)
 
 

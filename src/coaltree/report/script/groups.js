@@ -3,7 +3,7 @@
 const slider = $("cut");
 const cutNumber = $("cut-number");
 const MOST_GROUPS = 60;
-const isExplained = partitions.shortlist(({ differences }) => differences);
+const isExplained = partitions.some(({ differences }) => differences);
 
 slider.max = partitions.length; // a step for each partition, whatever its number of clusters
 cutNumber.max = partitions.at(-1).k;

@@ -44,7 +44,7 @@ def test_suggest_n_clusters_is_the_largest_number_whose_least_stable_cluster_is_
 def test_a_pair_that_no_tree_has_is_worth_nothing():
     """Each of its rows is a clade of every tree, with a similarity of one half."""
     children = np.array([[[0, 2], [1, 3], [4, 5], [6, 8], [7, 9]], [[0, 3], [1, 2], [4, 5], [6, 8], [7, 9]]])
-    post = ct.Posterior(children, np.tile(np.arange(1.0, 6.0), (2, 1)))
+    post = posterior_of_trees(children, np.tile(np.arange(1.0, 6.0), (2, 1)))
     pairs = [np.array([0, 0, 1, 1, 1, 1])]
     least, _ = n_clusters.least_stability(post, pairs)
     assert post.stability(pairs[0]).jaccard.min() == 0.5

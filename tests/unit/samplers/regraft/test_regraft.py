@@ -168,7 +168,7 @@ def test_regraft_returns_the_sweeps_done_when_interrupted():
     with pytest.warns(ct.CoaltreeWarning, match=r"interrupted: the posterior holds \d+ of 200 trees"):
         part = ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0, progress=stop_at(100))
     assert 1 <= len(part) < 200 and part.info["interrupted"] and not whole.info["interrupted"]
-    np.testing.assert_array_equal(part.times, whole.times[: len(part)])
+    np.testing.assert_array_equal(part.draws.times, whole.draws.times[: len(part)])
     np.testing.assert_array_equal(part.log_joint, whole.log_joint[: len(part)])
     with pytest.raises(KeyboardInterrupt):
         ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0, progress=stop_at(3))
