@@ -27,7 +27,7 @@ MAX_PARAMETERS = 20  # entries of a parameter that are shown one by one
     help="Show instead how well a group of rows is supported, and which rows wander in or out (may be repeated).",
 )
 def info(posterior: Path, group: tuple[str, ...]) -> None:
-    """Show what a posterior contains, its clusters, and whether it has converged.
+    """Show what a posterior holds, its clusters, and its convergence.
 
     Each cluster is looked for in every sampled tree, by the closest clade: the one with the largest Jaccard similarity
     (rows in both, divided by rows in either). Its stability is the mean similarity. The probability that a row is in it

@@ -44,10 +44,3 @@ def test_check_is_named_by_fit_where_supports_are_too_high(tmp_path, capsys, bla
     assert line.endswith(f" Try --covariance full. All checks: coaltree check {tmp_path / 'out'}")
     assert main(["check", str(tmp_path / "out")]) == 0
     assert "→ try --covariance full" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_check_figure_is_drawn_by_plot(folder, tmp_path, suffix):
-    path = tmp_path / f"checks.{suffix}"
-    assert main(["plot", str(folder), "-o", str(path), "--kind", "checks"]) == 0
-    assert path.stat().st_size > 5000
