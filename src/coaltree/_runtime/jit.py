@@ -6,6 +6,7 @@ Kernels release the interpreter lock. Numba sees changes of a kernel's own file 
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from ..errors import CoaltreeWarning
 
 PACKAGE = Path(__file__).parents[1]
-WITHOUT_KERNELS = ("inference", "plotting", "report", "cli")  # folders whose changes leave kernels as they are
+KERNEL_SOURCES = re.compile(rb"import .*\bjit\b|\(NamedTuple\)")  # files of kernels, and of tuples that these take
 ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
 KERNELS: list[Any] = []
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -80,8 +81,9 @@ def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any)
 def cache_folder() -> Path | None:
     """The folder of this version's kernels: in NUMBA_CACHE_DIR or the package, else in the user's cache."""
     what = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(p for p in PACKAGE.rglob("*.py") if p.relative_to(PACKAGE).parts[0] not in WITHOUT_KERNELS):
-        what.update(str(path).encode() + path.read_bytes())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if KERNEL_SOURCES.search(source := path.read_bytes()):
+            what.update(str(path).encode() + source)
     who = f"coaltree-{hashlib.sha256(f'{PACKAGE} {sys.version}'.encode()).hexdigest()[:8]}"
     user = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or "~/.cache", "coaltree")
     for place in (os.environ.get("NUMBA_CACHE_DIR") or PACKAGE / "__pycache__", user):

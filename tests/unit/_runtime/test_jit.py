@@ -15,7 +15,7 @@ from numba.core import caching
 
 from coaltree import CoaltreeWarning
 from coaltree._runtime import jit as module
-from coaltree._runtime.jit import PACKAGE, WITHOUT_KERNELS, cache_folder, jit, n_compiled
+from coaltree._runtime.jit import KERNEL_SOURCES, PACKAGE, cache_folder, jit, n_compiled
 
 X = np.linspace(0.1, 7.0, 1001)
 
@@ -100,7 +100,7 @@ def test_what_was_kept_is_used_by_the_next_process(fresh):
 def package_in(folder, monkeypatch):
     (folder / "tree").mkdir(parents=True)
     (folder / "cli").mkdir()
-    (folder / "tree" / "a.py").write_text("A = 1")
+    (folder / "tree" / "a.py").write_text("from .._runtime.jit import jit\nA = 1")
     (folder / "cli" / "b.py").write_text("B = 1")
     monkeypatch.setattr(module, "PACKAGE", folder)
 
@@ -115,7 +115,7 @@ def test_a_changed_file_has_another_folder_and_the_old_one_is_removed(fresh, mon
     (fresh / "coaltree" / "cli" / "b.py").write_text("B = 2")  # no kernel is made of it
     cache_folder.cache_clear()
     assert cache_folder() == first
-    (fresh / "coaltree" / "tree" / "a.py").write_text("A = 2")
+    (fresh / "coaltree" / "tree" / "a.py").write_text("from .._runtime.jit import jit\nA = 2")
     cache_folder.cache_clear()
     assert cache_folder() != first
     assert not first.exists()
@@ -126,14 +126,17 @@ def test_a_changed_file_has_another_folder_and_the_old_one_is_removed(fresh, mon
     assert cache_folder() != second
 
 
-def test_folders_without_kernels_have_none():
-    for name in WITHOUT_KERNELS:
-        files = list((PACKAGE / name).rglob("*.py"))
-        assert files
-        for path in files:
-            imported = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-            names = {alias.name for node in imported if (node.module or "").endswith("jit") for alias in node.names}
-            assert "jit" not in names, path
+def test_kernels_take_constants_from_files_of_kernels_alone():
+    """Numba freezes them, so that a change of their file must name another folder."""
+    sources = {path for path in PACKAGE.rglob("*.py") if KERNEL_SOURCES.search(path.read_bytes())}
+    assert PACKAGE / "samplers" / "regraft" / "update.py" in sources and PACKAGE / "errors.py" not in sources
+    for path in sources:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.ImportFrom) and node.level and node.module):
+                continue
+            target = path.parents[node.level - 1].joinpath(*node.module.split(".")).with_suffix(".py")
+            constants = {alias.name for alias in node.names if alias.name.lstrip("_").isupper()} - {"SMC"}
+            assert not constants or target in sources, (path, node.module, constants)
 
 
 def test_beside_the_package_else_in_the_users_cache(fresh, monkeypatch):
