@@ -1,20 +1,18 @@
 """Are groups that are said to be sure found again in other columns of the same kind?
 
 Sixty rows of a table are drawn at random, and its columns are parted at random into two halves, each of which is
-fitted by itself: as usual ("plain") and with ``resample="columns"``. A group with support p in one half is looked for
-in the trees of the other half:
+fitted by itself. A group with support p in one half is looked for in the trees of the other half:
 
     said       mean support of the groups in a range
-    repeated   mean share of the other half's trees that have them: drawn by the same method, and of its plain posterior
+    repeated   mean share of the other half's trees that have them
     groups     how many there are, per half
 
 Beside them bootstrap probabilities (BP) and approximately unbiased ones (AU) of the groups of an average linkage; its
 trees are those of bootstrapped columns. They are computed by NumPy and SciPy, and by R's pvclust where it is installed
 (`pvclust`).
 
-Standard errors are those of other rows and halves (jackknife). Further tables: what resampling costs, what longer
-chains would change, and how far supports are from the truth on tables that are not from the model (`off_model`), also
-where each chain is fitted to half as many columns, drawn with replacement.
+Standard errors are those of other rows and halves (jackknife). Further tables: what it costs, and how far supports are
+from the truth on tables that are not from the model (`off_model`).
 
 Without FULL=1: a few halves and tables. Fits are kept in build/bench_repeat/, so that a run that was stopped resumes.
 """
@@ -31,7 +29,6 @@ from sklearn.metrics import adjusted_rand_score
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
-from coaltree.posterior.of_trees import posterior_of_trees
 
 from .bench_calibration import of_clades, reliability
 from .kept import Kept, commits_of, is_full
@@ -45,16 +42,14 @@ BINS = (0.5, 0.8, 0.95, 1.001)
 NOISE = 0.1  # level of the noise of tables from the model
 HALVES, HALVES_BRIEFLY = 20, 2
 DRAWN, DRAWN_BRIEFLY = 24, 2  # tables of each kind of `off_model`
-METHODS = ("plain", "resampled")
+METHODS = {"plain": {}}  # arguments of `fit` besides the usual ones
 BOOTSTRAPPED = ("bootstrap", "pvclust")
-FEWER = "half as many columns"  # drawn with replacement for each chain, which is fitted by itself: another way
 OFF_MODEL = {
     "on the model": "scaled",
     "correlated columns": "scaled",
     "skewed columns": "scaled",
     "curves": "spherical",
 }
-LONGER = 5  # times as many iterations
 
 
 def run():
@@ -63,16 +58,13 @@ def run():
     for line in (*missing, *(() if is_installed() else (NOT_INSTALLED,))):
         print(line)
     names, kept = [*found, *FROM_THE_MODEL], Kept("bench_repeat", (ROWS,))
-    ways = (*METHODS, FEWER)
-    drawn = [(f"{kind} {number}", method) for number in range(n_drawn) for kind in OFF_MODEL for method in ways]
+    drawn = [(f"{kind} {number}", method) for number in range(n_drawn) for kind in OFF_MODEL for method in METHODS]
     halves = [(f"{name} {number}", "halves") for number in range(n_halves) for name in names]
     bootstraps = [
         (name, method) for name, _ in halves for method in (BOOTSTRAPPED if is_installed() else BOOTSTRAPPED[:1])
     ]
-    lengths = [(f"{name} {number}", "length") for number in range(2) for name in names]
-    others = sorted([*lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1]))  # some of all, then more
     kept.complete(
-        [*halves, *bootstraps, *others],
+        [*halves, *bootstraps, *drawn],
         lambda name, method: {"commit": commit().strip(" ,"), **measured(found, *name.rsplit(" ", 1), method)},
         announce=False,
     )
@@ -84,9 +76,8 @@ def run():
     print_repeats(by_name)
     print_claims(by_name)
     print_costs(by_name)
-    print_lengths({name: kept.all_of([(f"{name} {number}", "length") for number in range(2)]) for name in names})
     print_off_model({(kind, method): kept.all_of([(f"{kind} {n}", method) for n in range(n_drawn)])
-                     for kind in OFF_MODEL for method in ways})  # fmt: skip
+                     for kind in OFF_MODEL for method in METHODS})  # fmt: skip
 
 
 def whole_steps(kept, numbered):
@@ -142,11 +133,7 @@ def measured(found, name, number, method):
         compile_kernels()
         if method == "halves":
             return of_halves(*two_halves(found, name, number), number)
-        if method == "length":
-            return of_length(two_halves(found, name, number)[0][0], number)
         drawn = TABLES[name](np.random.default_rng([number, *map(ord, name)]))
-        if method == FEWER:
-            return {"clades": of_clades(of_fewer(drawn.X, number), true_nodes(drawn, as_groups=False))}
         post, seconds = fitted(drawn.X, OFF_MODEL[name], method, number)
         return {"clades": of_clades(post, true_nodes(drawn, as_groups=False)), "seconds": seconds}
 
@@ -159,27 +146,11 @@ def compile_kernels():
             fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
 
 
-def fitted(X, covariance, method, seed, **settings):
+def fitted(X, covariance, method, seed):
     """A posterior, and the seconds of all processors that it took."""
     began = time.process_time()
-    settings |= {"resample": "columns"} if method == "resampled" else {}
-    post = ct.fit(X, covariance, random_state=seed, progress=False, **settings)
+    post = ct.fit(X, **{"covariance": covariance, "random_state": seed, "progress": False} | METHODS[method])
     return post, time.process_time() - began
-
-
-def of_fewer(X, seed, n_resamples=24):
-    """Draws from the table with half as many columns, drawn with replacement for each chain."""
-    rng, d, posts = np.random.default_rng(seed), X.shape[1], []
-    X = X / X.std(axis=0)
-    while len(posts) < n_resamples:
-        columns = rng.integers(d, size=d // 2)
-        if len(np.unique(columns)) > 1:
-            length = {"n_chains": 1, "n_warmup": 10, "n_samples": 6}
-            post, _ = fitted(X[:, columns], "spherical", "plain", len(posts), **length)
-            posts.append(
-                posterior_of_trees(post.draws.children, post.draws.times, labels=post.labels, chain=post.draws.chain)
-            )
-    return ct.concat(posts)
 
 
 def of_halves(halves, classes, seed):
@@ -189,7 +160,6 @@ def of_halves(halves, classes, seed):
     result = {}
     for method in METHODS:
         result[method] = pairs_of(shares[method], shares[method])
-        result[f"{method}, in plain"] = pairs_of(shares[method], shares["plain"])
         result[f"{method}, seconds"] = [seconds for _, seconds in posts[method]]
         if classes is not None:
             k = len(np.unique(classes))
@@ -222,16 +192,6 @@ def of_bootstrap(halves, seed, *, by_r):
     return pairs | {f"{names[0]}, seconds": seconds}
 
 
-def of_length(X, seed):
-    """Supports from four resamples, and from the same weights in chains that are longer: [short, long]."""
-    short, _ = fitted(X, "spherical", "resampled", seed, n_resamples=4)
-    length = {"n_warmup": LONGER * short.info["n_warmup"], "n_samples": LONGER * len(short) // 4}
-    long, _ = fitted(X, "spherical", "resampled", seed, n_resamples=4, **length)
-    of_short, of_long = shares_of(short.children, short.n), shares_of(long.children, long.n)
-    groups = [group for group in of_short.keys() | of_long.keys() if of_long.get(group, 0.0) >= 0.2]
-    return {"pairs": [[of_short.get(group, 0.0), of_long.get(group, 0.0)] for group in groups]}
-
-
 # --- what is printed ------------------------------------------------------------------------------------------------
 
 ROWS_SHOWN = (*METHODS, "BP", "AU", "pvclust's BP", "pvclust's AU")
@@ -249,32 +209,29 @@ def with_error(point):
 
 
 def print_repeats(by_name):
-    print("\ngroups with such a support: said, repeated by the same method [per half], repeated in the plain posterior")
+    print("\ngroups with such a support: said, repeated [per half]")
     rows = []
     for name, found in by_name.items():
         for method in ROWS_SHOWN:
             n_used = sum(method in one for one in found)
             cells = []
             for low, high in pairwise(BINS):
-                same, plain = (point_of(found, key, low, high) for key in (method, f"{method}, in plain"))
-                there = f", {plain.true:.2f}" if plain is not None and method == "resampled" else ""
+                same = point_of(found, method, low, high)
                 cells.append("" if same is None else f"{same.said:.2f}, {with_error(same)} "
-                             f"[{same.count / (2 * n_used):.1f}]{there}")  # fmt: skip
+                             f"[{same.count / (2 * n_used):.1f}]")  # fmt: skip
             if n_used:
                 rows.append((f"{name}: {method} ({n_used})", *cells))
     table(("table: method (pairs of halves)", *(f"{low:g} to {min(high, 1):g}" for low, high in pairwise(BINS))), rows)
 
 
 def print_claims(by_name):
-    print("\ngroups with a support of at least 0.8: how many of the plain posterior's are kept, and how many repeat")
+    print("\ngroups with a support of at least 0.8: how many repeat")
     rows = []
     for name, found in by_name.items():
         points = {method: point_of(found, method, 0.8, 2.0) for method in ROWS_SHOWN}
-        plain, own = points["plain"], points["resampled"]
-        kept = "" if plain is None else f"{(own.count if own else 0) / plain.count:.2f}"
         repeats = ["" if one is None else with_error(one) for one in points.values()]
-        rows.append((name, kept, *repeats))
-    table(("", "kept", *ROWS_SHOWN), rows)
+        rows.append((name, *repeats))
+    table(("", *ROWS_SHOWN), rows)
 
 
 def print_costs(by_name):
@@ -289,24 +246,10 @@ def print_costs(by_name):
         }
         means = {key: np.mean(seconds) for key, seconds in of.items() if seconds}
         cells = [f"{means[key]:.1f}" if key in means else "" for key in (*METHODS, "BP", "pvclust's BP")]
-        ratio = f"{means['resampled'] / means['plain']:.2f}" if len(means) > 1 else ""
         aris = [[ari for one in found for ari in one.get(f"{method}, ARI", ())] for method in METHODS]
-        rows.append((name, *cells[:2], ratio, *cells[2:], *(f"{np.mean(ari):.2f}" if ari else "" for ari in aris)))
-    header = ("", *METHODS, "ratio", "bootstrap by NumPy", "pvclust", "ARI plain", "ARI resampled")
+        rows.append((name, *cells, *(f"{np.mean(ari):.2f}" if ari else "" for ari in aris)))
+    header = ("", *METHODS, "bootstrap by NumPy", "pvclust", *(f"ARI {method}" for method in METHODS))
     table(header, rows)
-
-
-def print_lengths(by_name):
-    print(f"\nfour resamples, and the same in chains {LONGER} times as long: supports of groups with at least 0.2")
-    rows = []
-    for name, found in by_name.items():
-        if found:
-            short, long = np.array([pair for one in found for pair in one["pairs"]]).T
-            sure = long >= 0.8
-            apart = short - long
-            rows.append((name, len(long), f"{apart.mean():+.3f}", f"{apart[sure].mean():+.3f}" if sure.any() else "",
-                         f"{np.sqrt(np.mean(apart**2)):.3f}"))  # fmt: skip
-    table(("", "groups", "difference", "of those above 0.8", "root mean square"), rows)
 
 
 def print_off_model(results):

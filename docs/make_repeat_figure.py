@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
-COLOURS = {"plain": "#b5462f", "resampled": "#2f6f9f", "BP": "#2a8c62"}
+COLOURS = {"plain": "#b5462f", "BP": "#2a8c62"}
 LABELS = {"BP": "bootstrap"}
 MIN_GROUPS = 10  # at a point that is drawn
 ROW = re.compile(r"^(?P<table>.+): (?P<method>[^:]+) \((?P<halves>\d+)\)  ")

@@ -11,14 +11,12 @@ from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count
 from .errors import CoaltreeWarning
 from .inference.fit import fit
-from .inference.settings import DEFAULT_RESAMPLES
 from .model.covariance import CovarianceLike
 from .model.data.table import Table, as_frame
 from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
 from .posterior.io.pandas_output import in_given_places, with_index
-from .posterior.validation import require_one_likelihood
 from .samplers.base import SamplerLike
 from .tree import Tree
 from .tree.rooted import default_labels
@@ -31,8 +29,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int; None uses the suggested number (see `Posterior.suggest_n_clusters`)
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_samples, n_warmup, n_chains, noise, n_jobs, preprocess, max_seconds, resample, n_resamples :
-        As in `coaltree.fit`, whose `transform` is `preprocess` here.
+    covariance, sampler, n_samples, n_warmup, n_chains, noise, n_jobs, preprocess, max_seconds : as in `coaltree.fit`,
+        whose `transform` is `preprocess` here.
 
     Attributes
     ----------
@@ -69,8 +67,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         preprocess: TransformLike | None = None,
         max_seconds: float | None = None,
-        resample: Literal["columns"] | None = None,
-        n_resamples: int = DEFAULT_RESAMPLES,
     ) -> None:
         self.n_clusters = n_clusters
         self.covariance = covariance
@@ -83,8 +79,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.preprocess = preprocess
         self.max_seconds = max_seconds
-        self.resample = resample
-        self.n_resamples = n_resamples
 
     def fit(self, X: ArrayLike, y: Any = None, errors: ArrayLike | None = None) -> Self:
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored.
@@ -129,7 +123,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the mean log density of new rows, by which covariances can be compared; y is ignored."""
         check_is_fitted(self)
-        require_one_likelihood(self.posterior_, "score")
         return float(np.mean(self.posterior_.place(self._new_rows(X)).log_density))
 
     def _new_rows(self, X: ArrayLike) -> np.ndarray:

@@ -294,11 +294,11 @@ class Strange:
 
 
 @case(
-    "3 chains of 1000000000 trees would need 816.0 GB of memory and 20.0 GB are available; lower n_samples or n_resam"
+    "3 chains of 1000000000 trees would need 816.0 GB of memory and 20.0 GB are available; lower n_samples or n_chain"
 )
-def a_billion_samples_of_resamples(folder):
+def a_billion_samples(folder):
     with mock.patch("coaltree._runtime.memory.available_bytes", return_value=20 * 10**9):
-        ct.fit(data(), "spherical", resample="columns", n_resamples=3, n_samples=10**9, n_warmup=1)
+        ct.fit(data(), "spherical", n_chains=3, n_samples=10**9, n_warmup=1)
 
 
 TOO_LARGE = "the values of X are too large for variances to be computed; rescale X."
@@ -473,10 +473,6 @@ CALLS = [
     (
         "transform: Strange must return one row of finite numbers for each row.",
         lambda folder: ct.fit(data(), transform=Strange(data()[:3])),
-    ),
-    (
-        "n_resamples must be a whole number from 2 to 10000, not 1000000000.",
-        lambda folder: ct.fit(data(), resample="columns", n_resamples=10**9),
     ),
     ("path must be a path, which '' is not.", lambda folder: post().save("")),
     ("checkpoint must be a path, which '' is not.", lambda folder: ct.fit(data(), checkpoint="")),

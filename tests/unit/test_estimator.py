@@ -67,26 +67,12 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "n_jobs": 2,
         "preprocess": ct.Preprocessor(log=True),
         "max_seconds": 60.0,
-        "resample": "columns",
-        "n_resamples": 5,
     }
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}
     model.fit(X)
     settings["transform"] = settings.pop("preprocess")
     assert seen == {**settings, "progress": False, "errors": None}
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-def test_estimator_of_resampled_columns_predicts_and_does_not_score():
-    X, classes = groups()
-    model = ct.CoalescentClustering(
-        len(np.unique(classes)), resample="columns", n_resamples=3, n_samples=4, random_state=0
-    ).fit(X)
-    assert model.posterior_.draws.is_resampled
-    assert np.mean(model.predict(X) == model.labels_) > 0.9
-    with pytest.raises(ct.InputError, match="score needs one likelihood"):
-        model.score(X)
 
 
 def test_estimator_takes_the_suggested_number_of_clusters():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
 MAX_COUNT, MAX_CHAINS, MAX_JOBS, MAX_NOISE = 10**9, 10**4, 10**4, 1e150  # those of `fit`, known before it is imported
-DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24  # as in `fit`
+DEFAULT_CHAINS = 2  # as in `fit`
 
 
 class PathName(click.Path):
@@ -86,7 +86,6 @@ def _count(minimum: int) -> Value:
 INCHES = Value(_number(1.0, 100.0), "a number of inches from 1 to 100")
 GRID = Value(_grid, "the shape of a grid, such as 16x16")
 NOISE = Value(_number(0.0, MAX_NOISE, "student", "learn"), f"student, learn or a number from 0 to {MAX_NOISE:g}")
-RESAMPLES = Value(_whole(2, MAX_CHAINS, "columns"), f"columns, or a whole number from 2 to {MAX_CHAINS}")
 INPUT = PathName(path_type=Path)
 FILE = PathName(path_type=Path, dir_okay=False)
 
@@ -124,8 +123,6 @@ def sampling_options(command: Any) -> Any:
         latest after 2000 iterations of each chain (fewer for more than 1200 rows)."""
     warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
-    resample = f"""Draw the columns anew, {DEFAULT_RESAMPLES} times (columns) or NUMBER times: supports count how often
-        a group is there then; for tables whose columns are a sample of many of their kind (genes, pixels)."""
     return _add_options(
         command,
         click.option("--samples", "n_samples", type=_count(1), help=samples, **length),
@@ -138,7 +135,6 @@ def sampling_options(command: Any) -> Any:
             "--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS,
             help="Number of independent chains.",
         ),
-        click.option("--resample", "n_resamples", type=RESAMPLES, metavar="columns|NUMBER", help=resample),
         click.option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=jobs),
     )  # fmt: skip
 

@@ -21,7 +21,6 @@ from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
-from ..posterior.validation import require_one_likelihood
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 MAX_PARETO_K = 0.7
@@ -97,7 +96,6 @@ def compare(
     for name, post in posteriors.items():
         if not isinstance(post, Posterior):
             raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")
-        require_one_likelihood(post, f"compare() of {name!r}")
     names = tuple(str(name) for name in posteriors)
     if X_heldout is not None:
         rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]

@@ -29,21 +29,20 @@ from ..model.draws import Draws
 from ..model.model import Model
 from ..model.process.noise import Noise, NoiseLike, as_noise
 from ..posterior import Posterior
-from ..posterior.diagnostics import convergence, resamples
+from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.agreement import from_info
-from ..posterior.diagnostics.convergence_summary import chain_figures, resampled_figures, warn_if_poor
+from ..posterior.diagnostics.convergence_summary import chain_figures, warn_if_poor
 from ..posterior.io.pandas_output import with_index
 from ..samplers.base import Sampler, SamplerLike
 from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree
 from .chains.initial_states import starts_of_chains
-from .chains.resampling import check_resampling, drift, pooled
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
 from .control.compile_ahead import compile_ahead
 from .control.run import Run, bytes_per_draw
 from .control.run_state import RunState
-from .settings import DEFAULT_RESAMPLES, MIN_DRAWS, SECONDS_SPENT, RunSettings, check_settings, with_limits
+from .settings import MIN_DRAWS, SECONDS_SPENT, RunSettings, check_settings, with_limits
 
 MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
 MATRICES_AT_ONCE, FACTORISATIONS_PER_ITERATION = 8, 15  # of a full covariance, roughly
@@ -67,8 +66,6 @@ def fit(
     start: Posterior | Tree | None = None,
     transform: TransformLike | None = None,
     max_seconds: float | None = None,
-    resample: Literal["columns"] | None = None,
-    n_resamples: int = DEFAULT_RESAMPLES,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -105,13 +102,6 @@ def fit(
         copy is fitted to X and kept as `Posterior.transform`, so that new rows are given as X was; `Posterior.X` is
         what comes out. A saved posterior keeps a `Preprocessor`; new rows for any other are to be transformed by hand.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
-    resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
-        posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
-        `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
-        10 + 6 iterations, or up to 40 + 15 above 300 rows, unless `n_warmup` and `n_samples` are numbers; the draws are
-        pooled. It needs a covariance without correlations: "spherical", "scaled" or "diagonal"; "auto" is then one of
-        the first two.
-    n_resamples : number of resamples; a support is then uncertain by at most 0.5 / √n_resamples.
 
     Returns
     -------
@@ -121,14 +111,14 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_seconds, resample, n_resamples)
+    settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_seconds)
     if isinstance(settings.sampler, Regraft):  # others need few of these kernels
         compile_ahead(quiet=progress is False)
     if noise is None:  # Student's where the sampler can learn it, else none
         noise = Noise(tails="student") if settings.sampler.learns_noise else Noise(0.0)
     noise, given = as_noise(noise), {"errors": errors, "groups": groups, "transform": transform}
     _announce_cost_of_full(covariance, X, settings)
-    model = Model.of(X, covariance, noise, allow_full=settings.resample is None, **given)
+    model = Model.of(X, covariance, noise, **given)
     model = with_index(model, X, groups)
     _check_sampler(settings.sampler, model)
     run = begin_run(model, settings, start, random_state, checkpoint)
@@ -174,15 +164,8 @@ def begin_run(
     model: Model, settings: RunSettings, start: Any, random_state: RandomState, checkpoint: PathLike | None
 ) -> Run:
     """A run that has not taken any iteration yet, if there is memory for it."""
-    if settings.resample is not None:
-        check_resampling(model)
-        if start is not None:
-            raise InputError(
-                "start= continues chains of one likelihood, and each resample has its own; for more resamples, fit "
-                "with another random_state and join the posteriors by coaltree.concat."
-            )
     starts = starts_of_chains(start, model, settings.n_chains)
-    of_chains = model.of_chains(collapse=settings.resample is None)
+    of_chains = model.of_chains()
     n, (_, d) = len(model.leaves.labels), of_chains.values.shape
     n_bytes = settings.n_chains * bytes_per_draw(of_chains, n)
     settings = with_limits(settings, of_chains.n, d, n_bytes, is_given_start=start is not None)
@@ -218,11 +201,7 @@ def maker_of_posteriors(model: Model, settings: RunSettings) -> auto_stop.ToPost
         number = (state.n_warmup, state.thin, state.n_draws)
         if number not in last:
             last.clear()  # before the next one takes as much memory
-            if settings.resample is None:
-                draws = state.all_draws
-            else:
-                draws = pooled(model, settings, state.seed, state.draws)
-            last[number] = to_posterior(model, draws._replace(series=state.chain_of_draws))
+            last[number] = to_posterior(model, state.all_draws._replace(series=state.chain_of_draws))
         return last[number]
 
     return make
@@ -232,10 +211,6 @@ def to_posterior(model: Model, draws: Draws) -> Posterior:
     """The posterior of draws over the distinct rows of a table."""
     reported = {name: np.nanmean(value) for name, value in draws.info.items() if not np.isnan(value).all()}
     info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}
-    if draws.column_weights is not None:  # each chain has its own likelihood
-        assert draws.log_joint is not None and draws.series is not None
-        info["resample"] = {"of": "columns", "drift": drift(draws.log_joint, draws.chain)}
-        draws = draws._replace(log_joint=None)
     return Posterior(model, model.expand(draws), info)
 
 
@@ -260,14 +235,11 @@ def _judge(post: Posterior) -> None:
     """Diagnostics, and a warning where they are bad; where they cannot be had, no draws are lost for it."""
     try:
         with single_threaded_blas():
-            post.info["convergence"] = resamples.figures(post) if post.draws.is_resampled else convergence.figures(post)
+            post.info["convergence"] = convergence.figures(post)
     except Exception as error:
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
-        if post.draws.is_resampled:
-            warn_if_poor(resampled_figures(post.info["convergence"]), ("n_resamples", "n_warmup"), stacklevel=3)
-            return
         stopping = post.info.get("stopping")
         is_timed = stopping is not None and stopping["reason"] == SECONDS_SPENT
         increase = ("max_seconds",) if is_timed else ("n_warmup", "n_samples")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from .._runtime.validation import MAX_COUNT, check_choice, check_count, check_positive
+from .._runtime.validation import MAX_COUNT, check_count, check_positive
 from ..errors import InputError
 from ..samplers import as_sampler
 from ..samplers.base import Sampler
@@ -11,12 +11,6 @@ from .chains.tempering import tempered_iterations
 AUTO = "auto"
 CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED = "converged", "max_iterations", "max_seconds", "interrupted"
 DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
-DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
-# Where columns are resampled, a chain has 10 + 6 iterations, of several sweeps each; above so many leaves, of one sweep
-# each, 40 + 15, but all chains together no more than about twice those of a usual run.
-MAX_LEAVES_OF_SWEEPS = 300
-RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
-USUAL_PER_RESAMPLED = 6  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
 MAX_CHAINS = 10**4
@@ -37,7 +31,6 @@ class RunSettings(NamedTuple):
     max_draws: int = MAX_DRAWS  # of each chain; longer runs are thinned
     n_tempered: int = 0  # first iterations, with a tempered likelihood
     n_threads: int | None = None  # of a sampler; changes no draw
-    resample: str | None = None  # "columns": each chain weighs them anew
 
     @property
     def is_auto(self) -> bool:
@@ -58,28 +51,10 @@ class RunSettings(NamedTuple):
         return min(first, self.max_iterations)
 
 
-def check_settings(
-    sampler: Any,
-    n_samples: Any,
-    n_warmup: Any,
-    n_chains: Any,
-    max_seconds: Any,
-    resample: Any = None,
-    n_resamples: Any = DEFAULT_RESAMPLES,
-) -> RunSettings:
+def check_settings(sampler: Any, n_samples: Any, n_warmup: Any, n_chains: Any, max_seconds: Any) -> RunSettings:
     """What was given to `fit`, checked before any work is done."""
     samples = None if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, MAX_COUNT)
     warmup = None if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, MAX_COUNT)
-    if resample is not None:
-        check_choice("resample", resample, ("columns",))
-        if n_chains != DEFAULT_CHAINS:
-            raise InputError(f"resample runs a chain for each of n_resamples; leave out n_chains={n_chains!r}.")
-        if max_seconds is not None:
-            raise InputError("max_seconds is not for resample, whose chains have n_warmup and n_samples iterations.")
-        chains = check_count("n_resamples", n_resamples, 2, MAX_CHAINS)
-        return RunSettings(as_sampler(sampler), samples, warmup, chains, resample=resample)
-    if n_resamples != DEFAULT_RESAMPLES:
-        raise InputError('n_resamples needs resample="columns".')
     if samples is not None:
         warmup = DEFAULT_WARMUP if warmup is None else warmup
         if max_seconds is not None:
@@ -101,24 +76,8 @@ def default_max_iterations(n: int) -> int:
     return int(min(max(MAX_LEAF_ITERATIONS // n, MIN_ITERATIONS), MAX_ITERATIONS))
 
 
-def resampled_iterations(n: int) -> tuple[int, int]:
-    """Warm-up, and what is kept, of each chain of n leaves where columns are resampled."""
-    if n <= MAX_LEAVES_OF_SWEEPS:
-        return RESAMPLED
-    whole = sum(RESAMPLED_OF_MANY_LEAVES)
-    total = max(min(whole, default_max_iterations(n) // USUAL_PER_RESAMPLED), sum(RESAMPLED))
-    samples = round(total * RESAMPLED_OF_MANY_LEAVES[1] / whole)
-    return total - samples, samples
-
-
 def with_limits(settings: RunSettings, n: int, d: int, bytes_per_draw: float, is_given_start: bool) -> RunSettings:
     """Settings for n leaves of d columns, of which a draw of all chains takes so many bytes."""
-    if settings.resample is not None:
-        warmup, samples = resampled_iterations(n)
-        settings = settings._replace(
-            n_samples=samples if settings.n_samples is None else settings.n_samples,
-            n_warmup=warmup if settings.n_warmup is None else settings.n_warmup,
-        )
     if settings.n_samples is not None:
         settings = settings._replace(
             max_iterations=settings.max_warmup + settings.n_samples, max_draws=settings.n_samples

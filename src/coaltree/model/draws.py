@@ -34,7 +34,6 @@ class Draws(NamedTuple):
     tail_scale: np.ndarray | None = None  # (T, rows) scales of Student's noise
     imputed: np.ndarray | None = None  # (T, m) missing entries
     series: np.ndarray | None = None  # (T,) the chain of each; None for particles, which have no order
-    column_weights: np.ndarray | None = None  # (chains, columns) how much each column counts, where resampled
 
     @property
     def is_chain(self) -> bool:
@@ -62,11 +61,6 @@ class Draws(NamedTuple):
         return bool(np.ptp(self.log_weights) == 0)
 
     @property
-    def is_resampled(self) -> bool:
-        """Whether each chain weighs the columns in its own way, as with ``fit(resample="columns")``."""
-        return self.column_weights is not None
-
-    @property
     def outlier_score(self) -> np.ndarray | None:
         """(rows,) posterior mean of the noise's scale of each row, about 1 for an ordinary one.
 
@@ -76,9 +70,9 @@ class Draws(NamedTuple):
 
     def part(self, which: slice | np.ndarray) -> "Draws":
         """Some of the draws; an evidence estimate belongs to all of them."""
-        part = Draws(*(_part(value, which) for value in self._replace(column_weights=None)))
+        part = Draws(*(_part(value, which) for value in self))
         log_evidence = self.log_evidence if len(part.times) == len(self.times) else None
-        return part._replace(log_evidence=log_evidence, column_weights=self.column_weights)
+        return part._replace(log_evidence=log_evidence)
 
 
 def _part(value: Any, which: slice | np.ndarray) -> Any:
@@ -102,4 +96,4 @@ def concatenate(blocks: Sequence[Draws]) -> Draws:
             return None
         return None if any(one is None for one in values) else np.concatenate(values)
 
-    return Draws(*map(join, zip(*blocks, strict=True)))._replace(column_weights=blocks[0].column_weights)
+    return Draws(*map(join, zip(*blocks, strict=True)))

@@ -39,7 +39,6 @@ class Model(NamedTuple):
     replicates: Replicates | None = None  # where leaves stand for several rows
     missing: np.ndarray | None = None  # (N, k) of bool, if any entry is
     within: Within | None = None  # what is left of rows that were put together into leaves
-    weights: np.ndarray | None = None  # (k,) how much each column counts in a chain; see `resampling`
     # What follows is of the table as it was given, and no chain needs it.
     table: Table = NO_TABLE  # without columns where there are trees alone
     leaves: Leaves = NO_LEAVES
@@ -59,7 +58,6 @@ class Model(NamedTuple):
         errors: Any = None,
         groups: Any = None,
         transform: Any = None,
-        allow_full: bool = True,
     ) -> "Model":
         """Read and check a table, and choose columns and covariance."""
         table, groups, errors, info = without_empty_rows(read_table(X, allow_missing=True), groups, errors)
@@ -67,7 +65,7 @@ class Model(NamedTuple):
         info |= {} if transformer is None else {"transform": " ".join(str(transformer).split())}
         leaves = read_leaves(table, noise, groups, errors)
         warn_of_groups(leaves, table, noise)
-        covariance, values, used, is_spread, chosen = _modelled_apart(leaves, table, covariance, allow_full)
+        covariance, values, used, is_spread, chosen = _modelled_apart(leaves, table, covariance)
         check_apart(values, leaves.names_of_kept(), has_density=leaves.has_density)
         if "covariance_choice" not in chosen:
             warn_of_scales(covariance, table)
@@ -116,13 +114,13 @@ class Model(NamedTuple):
             info=info or {},
         )
 
-    def of_chains(self, collapse: bool = True) -> "Model":
+    def of_chains(self) -> "Model":
         """What chains need of it; the rows of a leaf are put together where they enter by sums alone.
 
         That is where all is observed, under normal noise.
         """
         model = self._replace(table=NO_TABLE, leaves=NO_LEAVES, used=None, transform=None, info={}, index=None)
-        if not collapse or model.replicates is None or model.missing is not None or model.noise.half_df > 0.0:
+        if model.replicates is None or model.missing is not None or model.noise.half_df > 0.0:
             return model
         leaves, within = within_leaves(model.values, model.noise.error2, model.replicates)
         noise = model.noise._replace(error2=leaves.var)
@@ -198,9 +196,7 @@ class Model(NamedTuple):
     @property
     def n_missing(self) -> int:
         """Number of missing entries."""
-        if self.missing is None:
-            return 0
-        return int(self.missing.sum() if self.weights is None else self.missing.sum(axis=0) @ self.weights)
+        return 0 if self.missing is None else int(self.missing.sum())
 
     @property
     def n_scales(self) -> int:
@@ -327,13 +323,13 @@ class Model(NamedTuple):
         return NoiseDraw(level, None if draws.tail_scale is None else draws.tail_scale[t])
 
 
-def _modelled_apart(leaves: Leaves, table: Table, covariance: Any, allow_full: bool) -> Any:
+def _modelled_apart(leaves: Leaves, table: Table, covariance: Any) -> Any:
     """The model of distinct rows; ties are spread where rows are equal in every column that both have.
 
     Such rows are no copies, for two of them may differ where a third has no values, and have no density at distance 0.
     """
     values = table.values if len(leaves.kept) == len(table.values) else table.values[leaves.kept]
-    model = modelled(values, leaves.kept, table.features, covariance, allow_full=allow_full)
+    model = modelled(values, leaves.kept, table.features, covariance)
     pair = None if leaves.has_density or model.is_spread else agreeing_pair(model.values)
     if pair is None:
         return model
@@ -347,4 +343,4 @@ def _modelled_apart(leaves: Leaves, table: Table, covariance: Any, allow_full: b
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoaltreeWarning)  # said already
-        return modelled(values, leaves.kept, table.features, covariance, spread=True, allow_full=allow_full)
+        return modelled(values, leaves.kept, table.features, covariance, spread=True)

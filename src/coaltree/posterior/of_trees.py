@@ -35,7 +35,6 @@ def posterior_of_trees(
     used: ArrayLike | None = None,
     fitted: ArrayLike | None = None,
     transform: TransformLike = None,
-    column_weights: ArrayLike | None = None,
     info: Mapping[str, Any] | None = None,
 ) -> Posterior:
     """Trees as stacked arrays (T, n-1, 2) and (T, n-1), and what else `Model` and `Draws` have, by its name there."""

@@ -32,7 +32,6 @@ from .clusters.stability import (
     read_labels,
     stability_and_membership,
 )
-from .diagnostics import resamples
 from .diagnostics.ess import by_chain, series_ess
 from .io import pandas_output
 from .io.arviz import to_arviz
@@ -45,7 +44,7 @@ from .trees.group_support import GroupSupport, group_support
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, read_only
 from .trees.transfer_support import exact_support, transfer_support
-from .validation import checked_draws, require_one_likelihood
+from .validation import checked_draws
 
 if TYPE_CHECKING:
     import pandas
@@ -132,13 +131,8 @@ class Posterior:
 
     @cached_property
     def ess(self) -> float:
-        """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles.
-
-        Where columns were resampled, that of the root time, from its spread between resamples.
-        """
+        """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
         draws, found = self.draws, np.nan
-        if draws.is_resampled:
-            return resamples.scalar_ess(draws.times[:, -1], draws.chain)
         if draws.is_chain and draws.has_equal_weights and draws.log_joint is not None:
             found = series_ess(draws.log_joint, draws.chain)
         return found if np.isfinite(found) else effective_sample_size(self.weights)
@@ -155,7 +149,6 @@ class Posterior:
         """
         from .diagnostics.model_checks import check, usual_check
 
-        require_one_likelihood(self, "check()")
         is_usual = (n_trees, random_state) == (100, 0)
         return usual_check(self) if is_usual else check(self, n_trees=n_trees, random_state=random_state)
 
@@ -176,14 +169,12 @@ class Posterior:
 
         The result has `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
         """
-        require_one_likelihood(self, "loo()")
         return loo(self, n_draws, n_jobs, progress)
 
     # Which tree
 
     def map_tree(self) -> Tree:
         """The sampled tree with the highest log joint."""
-        require_one_likelihood(self, "map_tree()", "use mean_tree() or mcc_tree()")
         if self.log_joint is None:
             raise InputError("This posterior has no log_joint, so map_tree() cannot rank its trees: use mcc_tree().")
         possible = np.where((self.weights > 0) & ~np.isnan(self.log_joint), self.log_joint, -np.inf)
@@ -456,9 +447,6 @@ class Posterior:
         n_trees : how many of the posterior's trees are used, evenly spread by weight.
         n_clades : how many sister clades are kept for each row.
         random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
-
-        Where columns were resampled, each tree takes a row with the column weights of its chain; all chains count the
-        same, and `log_density` is NaN, since weighted columns have no density that rows could be compared by.
         """
         return place(self, X_new, classes, n_trees, n_clades, random_state)
 

@@ -36,7 +36,7 @@ def posterior_parts(given: dict[str, Any]) -> tuple[Model, Draws]:
     errors = None if errors is None else read_only(errors)
     leaves = leaves_of(table, noise, groups, labels, errors, quiet=True, are_apart=X is None)
     model = Model.of_parts(table, leaves, given["covariance"], noise, used, fitted, given["transform"])
-    of_trees = ("log_weights", "log_joint", "log_evidence", "theta", "tail_scale", "imputed", "column_weights")
+    of_trees = ("log_weights", "log_joint", "log_evidence", "theta", "tail_scale", "imputed")
     draws = Draws(children, times, **{name: given[name] for name in of_trees}, series=given["chain"])
     return model, draws
 
@@ -65,7 +65,6 @@ def checked_draws(model: Model, draws: Draws) -> Draws:
         tail_scale,
         check_array("imputed", draws.imputed, trees=n_trees, missing_entries=n_missing),
         series,
-        check_column_weights(draws.column_weights, draws.chain, model.X, model.used),
     )
 
 
@@ -76,14 +75,6 @@ def require_model(posterior: "Posterior", what: str) -> None:
         raise InputError(f"this posterior does not include its data or covariance, which {what} needs.")
     if model.noise.level is None and NOISE_LEVEL not in posterior.theta:
         raise InputError("this posterior has no draws of its noise level, which this needs; fit() keeps them.")
-
-
-def require_one_likelihood(posterior: "Posterior", what: str, instead: str = "fit without resample for it") -> None:
-    """Refuse what would mix the likelihoods of resamples."""
-    if posterior.draws.is_resampled:
-        raise InputError(
-            f"{what} needs one likelihood for all draws, and here each chain weighs the columns anew; {instead}."
-        )
 
 
 def check_table(X: Any, columns: Any, n_rows: int) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
@@ -138,18 +129,6 @@ def check_groups(groups: ArrayLike | None, n: int) -> np.ndarray | None:
     if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.unique(found), np.arange(n)):
         raise InputError(f"groups must give each row of X one of the {n} leaves, numbered from 0, and leave none out.")
     return read_only(found, np.int64)
-
-
-def check_column_weights(weights: Any, chain: Any, X: np.ndarray | None, used: np.ndarray | None) -> np.ndarray | None:
-    """(chains, columns in the model) of numbers that are not negative, a row for every chain."""
-    if weights is None:
-        return None
-    d = None if X is None else X.shape[1] if used is None else len(used)
-    checked = check_array("column_weights", weights, chains=None, columns_in_use=d)
-    assert checked is not None
-    if chain.min() < 0 or chain.max() >= len(checked) or not np.all((checked >= 0.0) & np.isfinite(checked)):
-        raise InputError("column_weights must be numbers of at least 0, with a row for each chain.")
-    return checked
 
 
 def check_model(X: np.ndarray | None, used: Any, fitted: Any) -> tuple[np.ndarray | None, np.ndarray | None]:

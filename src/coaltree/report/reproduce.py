@@ -15,7 +15,7 @@ from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-NO_SETTINGS = {"convergence", "stopping", "resample", INDEX, KEPT}
+NO_SETTINGS = {"convergence", "stopping", INDEX, KEPT}
 MAX_CHARACTERS = 400  # of a setting
 
 

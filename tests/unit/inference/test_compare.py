@@ -13,8 +13,6 @@ from tests.posteriors import random_posterior
 class Fixed(ct.Posterior):
     """A posterior that knows its answer."""
 
-    draws = SimpleNamespace(is_resampled=False)
-
     def __init__(self, log_density):
         self.log_density = np.array(log_density)
 

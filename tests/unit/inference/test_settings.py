@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coaltree.errors import InputError
-from coaltree.inference.settings import check_settings, default_max_iterations, resampled_iterations, with_limits
+from coaltree.inference.settings import check_settings, default_max_iterations, with_limits
 from coaltree.model.covariance import Matern32
 from tests.fits import at_most_iterations, data, quick_fit
 
@@ -66,16 +66,6 @@ def test_settings_of_length_are_refused_in_one_sentence(options, says):
 def settings_for(n, n_bytes=1.0, d=3, start=False, **given):
     counts = {"n_samples": "auto", "n_warmup": "auto", "n_chains": 2, "max_seconds": None}
     return with_limits(check_settings("regraft", **(counts | given)), n, d, n_bytes, start)
-
-
-def test_limits_of_resamples_are_given_or_follow_from_the_number_of_leaves():
-    few, many = (settings_for(n, resample="columns") for n in (300, 301))
-    assert [(one.n_chains, one.n_warmup, one.n_samples) for one in (few, many)] == [(24, 10, 6), (24, 40, 15)]
-    assert [resampled_iterations(n) for n in (3600, 10_000, 10**6)] == [(40, 15), (29, 11), (12, 4)]
-    assert few.max_iterations == 16
-    given = settings_for(30, resample="columns", n_resamples=5, n_warmup=3, n_samples=2)
-    assert (given.n_chains, given.n_warmup, given.n_samples) == (5, 3, 2)
-    assert not given.is_auto
 
 
 def test_limits_fall_with_the_number_of_leaves_and_the_size_of_draws():

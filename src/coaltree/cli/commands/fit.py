@@ -45,7 +45,7 @@ class FitCommand(shell.GroupedCommand):
         "Common options": "--out --names --label --groups --drop --log --covariance --clusters --max-seconds --force",
         "Input": "--columns --errors --header --decimal --sheet --transpose",
         "Model": "--noise --log1p --center --scale --grid",
-        "Run": "--samples --warmup --chains --jobs --resample --seed",
+        "Run": "--samples --warmup --chains --jobs --seed",
         "Output": "--quiet",
     }
 
@@ -176,23 +176,14 @@ def fit_table(
 
 
 def _check_length(settings: dict[str, Any]) -> None:
-    """Refuse options for the length of a run that exclude each other; complete those of resampling."""
+    """Refuse options for the length of a run that exclude each other."""
     if settings["n_samples"] != "auto" and settings["max_seconds"]:
         raise InputError("--max-seconds needs --samples auto.")
-    if settings["n_resamples"] is None:
-        del settings["n_resamples"]
-    elif settings["n_chains"] != options.DEFAULT_CHAINS or settings["max_seconds"]:
-        raise InputError("--chains and --max-seconds are not for --resample; give --warmup and --samples.")
-    else:
-        settings["resample"] = "columns"
-        if settings["n_resamples"] == "columns":
-            settings["n_resamples"] = options.DEFAULT_RESAMPLES
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
     from ...posterior.diagnostics.convergence_summary import ending
-    from ...posterior.diagnostics.resamples import MEANING
 
     shell.say(source.description)
     if checkpoint.exists():
@@ -202,9 +193,6 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
         shell.say(f"covariance: {post.info['covariance_choice']}")
     if post.model.transform is not None:
         shell.say(f"transform: {post.info['transform']}")
-    if post.draws.is_resampled:
-        n_resamples = len(set(post.draws.chain.tolist()))
-        shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
     if ending(post.info):
         shell.say(f"sampling: {ending(post.info)}")
     _annotate(post, source)
@@ -249,10 +237,7 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
     for warning in held:
-        increase = " and ".join(
-            "--" + name.removeprefix("n_").replace("_", "-").replace("resamples", "resample")
-            for name in warning.increase
-        )
+        increase = " and ".join("--" + name.removeprefix("n_").replace("_", "-") for name in warning.increase)
         begin = str(warning).partition(":")[0]
         shell.show_warning(f"{begin}: {'; '.join(warning.findings)}. Increase {increase}.", ConvergenceWarning)
     return post

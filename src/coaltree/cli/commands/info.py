@@ -61,7 +61,6 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
     import numpy as np
 
     from ...posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
-    from ...posterior.diagnostics.resamples import MEANING
 
     yield "leaves", f"{post.n}: {shortlist(post.labels, 4)}"
     if rows := describe_rows(post):
@@ -73,9 +72,7 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         yield "columns", f"{post.model.X.shape[1]}{names}"
         yield "missing values", str(int(np.isnan(post.model.X).sum()))
     n_chains = len(np.unique(post.draws.chain))
-    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.draws.is_resampled else 'chain')}"
-    if post.draws.is_resampled:
-        yield "resampled", f"columns: {MEANING}"
+    yield "trees", f"{len(post)} from {count(n_chains, 'chain')}"
     for key in ("transform", "sampler", "seed", "n_warmup", "left_out", "ties"):
         if key in post.info:
             yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)

@@ -34,7 +34,7 @@ def place(
 
     \b
     The result is a CSV table with one line per new row:
-      log_density          log predictive density of the row, given the fitted ones (empty with --resample columns)
+      log_density          log predictive density of the row, given the fitted ones
       cluster              its most probable cluster, numbered as in clusters.csv
       probability          probability of that cluster
       time_low, time_high  90 % interval of the time at which it joins

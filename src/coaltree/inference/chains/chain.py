@@ -24,7 +24,6 @@ from ...samplers.base import Sampler, Tails
 from ...samplers.starts import first_tree
 from ..settings import RunSettings
 from .gibbs_parameters import draw_parameters
-from .resampling import weighted
 from .tempering import tempered
 
 FIRST_UPDATES = 3  # of the covariance, before the first iteration
@@ -53,7 +52,7 @@ def begin(
 
     Where a state is given, an earlier draw, it starts there; where a tree is given, with that one.
     """
-    rng, model = np.random.default_rng(seed), weighted(model)
+    rng = np.random.default_rng(seed)
     if isinstance(start, State):
         state = start
     else:
@@ -87,7 +86,7 @@ def advance(
 
     Kept is every `thin`-th iteration after the warm-up, or each one where `n_warmup` is None: it may end with any.
     """
-    model = weighted(_writeable(model))
+    model = _writeable(model)
     chain = chain._replace(  # an interruption must leave what is the caller's where it was
         state=_copied(chain.state), neighbors=_writeable(chain.neighbors), rng=copy.deepcopy(chain.rng)
     )
@@ -185,7 +184,6 @@ def share_neighbors(model: Model, settings: RunSettings, chains: list[Chain], n_
     first = chains[0]
     if model.n <= MANY_LEAVES:
         return chains
-    model = weighted(model)
     sampler = settings.sampler.for_warmup() if _is_warmup(first, n_warmup) else settings.sampler
     with single_threaded_blas(), at_most_threads(settings.n_threads):
         problem = problem_of(model, settings.sampler, first.state)

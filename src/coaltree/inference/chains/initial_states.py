@@ -10,7 +10,6 @@ from ...model.draws import Merges, State
 from ...model.model import Model
 from ...model.process.noise import NOISE_LEVEL, at_least_floor, first_draw
 from ...posterior import Posterior
-from ...posterior.validation import require_one_likelihood
 from ...tree import Tree
 from ...tree.merges import restricted
 
@@ -23,8 +22,6 @@ def starts_of_chains(start: Any, model: Model, n_chains: int) -> list[Start]:
         return [None] * n_chains
     if not isinstance(start, Posterior | Tree):
         raise InputError(f"start must be a Posterior or a Tree, not {type(start).__name__}.")
-    if isinstance(start, Posterior):
-        require_one_likelihood(start, "start=", 'give fit(…, resample="columns") no start')
     if start.labels != model.leaves.labels:
         raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
     if isinstance(start, Tree):

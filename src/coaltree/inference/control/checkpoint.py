@@ -19,7 +19,7 @@ from ...model.model import Model
 from ..settings import RunSettings
 from .run_state import FIELDS, RunState
 
-_KIND, _VERSION = "coaltree checkpoint", 8
+_KIND, _VERSION = "coaltree checkpoint", 9
 SECONDS_BETWEEN = 10.0  # two saves; more where a save takes long
 MAX_TIME_SHARE = 1 / 20  # of the run that goes into saving
 

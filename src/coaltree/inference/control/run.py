@@ -15,7 +15,6 @@ from ...model.model import Model
 from ...posterior.diagnostics import convergence
 from ..chains.chain import Chain, advance, begin, share_neighbors
 from ..chains.initial_states import Start
-from ..chains.resampling import models_of_chains
 from ..settings import SECONDS_SPENT, RunSettings
 from . import auto_stop
 from .checkpoint import Checkpoint
@@ -48,7 +47,6 @@ class Run:
         self.state: RunState = RunState(seed, settings.n_warmup, settings.first_look, draws=((),) * settings.n_chains)
         self.began: float = time.perf_counter()
         self.is_interrupted: bool = False
-        self._given: tuple[int, list[Model]] | None = None
 
     def complete(self, n_jobs: int | None, bar: Progress) -> None:
         """Run all iterations that are left, or those before an interruption, if it leaves any draws."""
@@ -75,21 +73,14 @@ class Run:
                     raise KeyboardInterrupt from None
                 self.is_interrupted = True
 
-    def models_of_chains(self) -> list[Model]:
-        """What each chain is given: the same, unless columns are resampled."""
-        seed = self.state.seed  # a checkpoint may bring another one
-        if self._given is None or self._given[0] != seed:
-            self._given = seed, models_of_chains(self.model, self.settings, seed)
-        return self._given[1]
-
     def _begin(self, parallel: Parallel, n_threads: int | None) -> None:
         seeds = np.random.SeedSequence(self.state.seed).spawn(self.settings.n_chains)
         tasks = [
-            delayed(begin)(model, self.settings, seed, number > 0 and model.weights is None, start)
-            for number, (model, start, seed) in enumerate(zip(self.models_of_chains(), self.starts, seeds, strict=True))
+            delayed(begin)(self.model, self.settings, seed, number > 0, start)
+            for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         ]
         settings = self.settings._replace(n_threads=n_threads)
-        chains = share_neighbors(self.models_of_chains()[0], settings, list(parallel(tasks)), self.state.n_warmup)
+        chains = share_neighbors(self.model, settings, list(parallel(tasks)), self.state.n_warmup)
         self.state = self.state._replace(chains=tuple(chains))
 
     def _take_block(self, parallel: Parallel, seconds_per_iteration: float) -> None:
@@ -102,8 +93,8 @@ class Run:
             seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
         n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
         tasks = [
-            delayed(advance)(model, self.settings, chain, n_iterations, state.n_warmup, state.thin)
-            for model, chain in zip(self.models_of_chains(), state.chains, strict=True)
+            delayed(advance)(self.model, self.settings, chain, n_iterations, state.n_warmup, state.thin)
+            for chain in state.chains
         ]
         chains, blocks = zip(*parallel(tasks), strict=True)
         if state.n_warmup is None:  # of these iterations only the log joint is of use
@@ -147,11 +138,9 @@ class Run:
     def require_memory(self, n: int) -> None:
         """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
         n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
-        at_once = n_chains if self.settings.resample is None else min(n_chains, cpu_count())
-        work = 4 * at_once * 8 * n * self.model.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
+        work = 4 * n_chains * 8 * n * self.model.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
         n_bytes = n_chains * (n_draws * bytes_per_draw(self.model, n) + NEIGHBOR_BYTES * n) + work
-        number = "n_chains" if self.settings.resample is None else "n_resamples"
-        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", f"lower n_samples or {number}")
+        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples or n_chains")
 
 
 def bytes_per_draw(model: Model, n: int) -> int:

@@ -16,7 +16,6 @@ from ...posterior.trees.stacked import check_trees
 from ...samplers.base import Sampler
 from ...tree import Tree
 from ..chains.chain import Chain
-from ..chains.resampling import models_of_chains, weighted_covariance
 from ..settings import CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, RunSettings
 
 
@@ -76,9 +75,7 @@ class RunState(NamedTuple):
         """Undo `to_dict` for a run that began as `first`; ValueError where a field cannot be one of it."""
         if len(content["chains"]) != settings.n_chains or len(content["draws"]) != settings.n_chains:
             raise ValueError("it has another number of chains")
-        given = models_of_chains(model, settings, content["seed"])
-        saved = zip(content["chains"], given, strict=True)
-        chains = tuple(_chain_from_dict(state, own, settings) for state, own in saved)
+        chains = tuple(_chain_from_dict(state, model, settings) for state in content["chains"])
         if len({chain.iteration for chain in chains}) > 1:
             raise ValueError("its chains have taken different numbers of iterations")
         iteration, n_warmup, thin = chains[0].iteration, content["n_warmup"], content["thin"]
@@ -91,8 +88,7 @@ class RunState(NamedTuple):
         if content["reason"] and (n_warmup is None or n_warmup >= iteration):
             raise ValueError("it has stopped in its warm-up")
         n_draws = 0 if n_warmup is None else max(0, iteration - n_warmup) // thin
-        blocks = zip(content["draws"], given, strict=True)
-        draws = tuple(_draws_from_dict(block, own, n_draws) for block, own in blocks)
+        draws = tuple(_draws_from_dict(block, model, n_draws) for block in content["draws"])
         fields = {name: content[name] for name in (*_SCHEDULE, "seed")}
         return cls(**fields | {"chains": chains, "draws": draws, "log_joints": tuple(content["log_joints"])})
 
@@ -176,7 +172,7 @@ def _chain_from_dict(content: Any, model: Model, settings: RunSettings) -> Chain
     tree = (np.array(content["children"]), np.array(content["times"]))
     if len(tree[1]):
         Tree(*tree)  # says what is wrong with it
-    covariance, noise = weighted_covariance(model).with_theta(content["theta"]), NoiseDraw(**content["noise"])
+    covariance, noise = model.covariance.with_theta(content["theta"]), NoiseDraw(**content["noise"])
     state = State(tree, covariance, noise, content["imputed"])
     return Chain(state, content["neighbors"], rng, content["iteration"])
 
@@ -199,7 +195,6 @@ def _draws_from_dict(content: Any, model: Model, n_draws: int) -> tuple[Draws, .
         "tail_scale": Array("f", (n_draws, model.n_scales), _are_positive) if model.n_scales else _NONE,
         "imputed": _NONE if model.missing is None else Array("f", (n_draws, model.n_missing), is_finite),
         "series": _NONE,
-        "column_weights": _NONE,
     }
     check_fields(content, schema)
     if model.n > 1:

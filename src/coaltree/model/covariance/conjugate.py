@@ -216,28 +216,6 @@ class Diagonal(_ConjugateCovariance):
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedDiagonal(Diagonal):
-    """`Diagonal` where the likelihood of column j is raised to the power w_j, and Σ w_j = d.
-
-    Its contrasts come multiplied by √w_j:  variances_j | U ~ InverseGamma(α_j + w_j (n-1)/2, β_j + ½ Σ_k u_kj²).
-    """
-
-    weights: Any = None
-
-    def whitener(self, d: int) -> Whitener:
-        variances = self.amplitude * self._variances(d)
-        return DiagonalWhitener(np.sqrt(variances), float(np.sum(self.weights * np.log(variances))))
-
-    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
-        n, squares = statistics.n * self.weights, statistics.value / self.amplitude
-        return self._replaced(variances=self._prior("variances").given(n, squares).sample(rng, size=statistics.d))
-
-    def log_marginal(self, statistics: Statistics) -> float:
-        n, squares = statistics.n * self.weights, statistics.value / self.amplitude
-        return float(self._prior("variances").log_marginal(n, squares))
-
-
-@dataclass(frozen=True, eq=False)
 class Scaled(Diagonal):
     """Φ = amplitude · diag(variances), with the variances fixed: one parameter, whatever the units of the columns.
 

@@ -43,18 +43,16 @@ def modelled(
     names: Sequence[str] | None,
     covariance: CovarianceLike,
     spread: bool = False,
-    allow_full: bool = True,
 ) -> Modelled:
     """Choose covariance and columns for the distinct rows (g, d), of these numbers in the user's table; warn once.
 
-    Ties are spread where the covariance cannot take them, or with `spread`; without `allow_full`, "auto" is never
-    "full".
+    Ties are spread where the covariance cannot take them, or with `spread`.
     """
     d = values.shape[1]
     info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
     constant = constant_columns(values)
     if is_auto(covariance):
-        covariance, info["covariance_choice"] = choose_family(values, ~constant, allow_full)
+        covariance, info["covariance_choice"] = choose_family(values, ~constant)
     covariance = as_covariance(covariance, d)
     cannot_take = covariance.cannot_take | ({"constant"} if "covariance_choice" in info else set())
     left_out = constant if "constant" in cannot_take else np.zeros(d, dtype=bool)
@@ -91,7 +89,7 @@ def is_auto(covariance: Any) -> bool:
     return isinstance(covariance, str) and covariance == "auto"
 
 
-def choose_family(values: np.ndarray, varying: np.ndarray, allow_full: bool = True) -> tuple[str, str]:
+def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     """The family for distinct rows (n, d) of which some columns vary, and the reason in words.
 
     "full" has d(d+1)/2 parameters and needs 3/2 as many rows. Else columns in one unit are "spherical", since those
@@ -102,12 +100,11 @@ def choose_family(values: np.ndarray, varying: np.ndarray, allow_full: bool = Tr
         raise _nothing_varies(values)
     needed = rows_for_full(d)
     columns = f"{d:,} column{'s' * (d != 1)}"
-    if n >= needed and allow_full:
+    if n >= needed:
         return "full", f"full ({n:,} rows are enough for {columns})"
     why_not = _why_not_one_unit(values[:, j] for j in np.flatnonzero(varying))
     if why_not:
-        why_not_full = f"full needs {needed:,} rows for {columns}" if allow_full else "full cannot be resampled"
-        return "scaled", f"scaled ({why_not}; {why_not_full})"
+        return "scaled", f"scaled ({why_not}; full needs {needed:,} rows for {columns})"
     return "spherical", "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
 
 

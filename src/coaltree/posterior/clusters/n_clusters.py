@@ -22,7 +22,6 @@ from ..._runtime.formatting import beside_limit, count
 from ..._runtime.once import once
 from ..._runtime.validation import check_count
 from ...numerics.weighted import effective_sample_size
-from ..diagnostics import resamples
 from ..diagnostics.ess import series_ess
 from .closest_clades import closest_clades
 
@@ -110,9 +109,7 @@ def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> tuple[np.
 def _standard_error(posterior: "Posterior", values: np.ndarray) -> float:
     """The Monte Carlo standard error of the posterior mean of values (T,)."""
     weights, ess = posterior.weights, np.nan
-    if posterior.draws.is_resampled:
-        ess = resamples.scalar_ess(values, posterior.draws.chain)
-    elif posterior.draws.is_chain and posterior.draws.has_equal_weights:
+    if posterior.draws.is_chain and posterior.draws.has_equal_weights:
         ess = series_ess(values, posterior.draws.chain)
     if not np.isfinite(ess):
         ess = effective_sample_size(weights)

@@ -45,7 +45,7 @@ def from_info(stopping: Any) -> ChainAgreement | None:
 def chains_agree(posterior: "Posterior") -> ChainAgreement | None:
     """Compare the chains; None where there are no two."""
     chains = by_chain(posterior.draws.chain)
-    is_series = posterior.draws.is_chain and posterior.draws.has_equal_weights and not posterior.draws.is_resampled
+    is_series = posterior.draws.is_chain and posterior.draws.has_equal_weights
     if not is_series or len(chains) < 2:
         return None
     k = max(posterior.suggest_n_clusters().n_clusters, 2)

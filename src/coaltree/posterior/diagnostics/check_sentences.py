@@ -20,9 +20,8 @@ from .check_statistics import Result, pairs_of
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-STUDENT, FULL, RESAMPLE = 'noise="student"', 'covariance="full"', 'resample="columns"'
+STUDENT, FULL = 'noise="student"', 'covariance="full"'
 CLEARLY_SKEWED = 3.5  # standardised discrepancies of a column from which on its logarithm is taken with the worst one's
-MIN_COLUMNS_TO_RESAMPLE = 8  # fewer are no sample of anything
 MAX_TREES_FOR_LATENESS = 100  # their mean tells late leaves
 
 Explained = tuple[str, str]  # the sentence, and the argument or ""
@@ -62,14 +61,14 @@ def _tails(posterior: "Posterior", result: Result) -> Explained:
     where = "" if column < 0 else f" in {_column(posterior, column)}"
     if result.z[result.worst] < 0.0:
         return f"{what} lighter tails than {tails}{where}, as of counts and ranks; it matters little to the tree", ""
-    option = STUDENT if posterior.model.noise.given.tails != "student" else _resampled(posterior)
+    option = STUDENT if posterior.model.noise.given.tails != "student" else ""
     return f"{what} heavier tails than {tails}{where}: a few large differences decide where rows go", option
 
 
 def _outliers(posterior: "Posterior", result: Result) -> Explained:
     if result.z[0] < 0.0:
         return "rows come in close pairs; repeated measurements of one thing should be one leaf", "groups="
-    option = STUDENT if posterior.model.noise.given.tails != "student" else _resampled(posterior)
+    option = STUDENT if posterior.model.noise.given.tails != "student" else ""
     return f"some rows are far from all others and join the tree late: {shortlist(latest_leaves(posterior), 5)}", option
 
 
@@ -120,7 +119,7 @@ def _correlation(posterior: "Posterior", result: Result) -> Explained:
     beyond = "" if isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical) else " beyond the covariance"
     correlation = f"(correlation {float(result.excess[strongest]):.2f})"
     seen = f"columns vary together along the tree{beyond}, {first} and {second} most {correlation}"
-    return seen, FULL if posterior.n >= rows_for_full(d) else _resampled(posterior)
+    return seen, FULL if posterior.n >= rows_for_full(d) else ""
 
 
 def _clades(posterior: "Posterior", result: Result) -> Explained:
@@ -129,12 +128,6 @@ def _clades(posterior: "Posterior", result: Result) -> Explained:
     later = _later_clade(posterior)
     example = f", such as the {len(later)} rows {shortlist(later, 3)}" if later else ""
     return f"some groups vary more than others: they merge later than their sister groups{example}", ""
-
-
-def _resampled(posterior: "Posterior") -> str:
-    """The argument to resample columns, where they are enough and the covariance does not tie them."""
-    is_free = isinstance(posterior.model.covariance, Spherical | Diagonal)
-    return RESAMPLE if is_free and len(posterior.model.used_columns) >= MIN_COLUMNS_TO_RESAMPLE else ""
 
 
 def _later_clade(posterior: "Posterior") -> list[str]:

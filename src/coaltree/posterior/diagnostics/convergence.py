@@ -21,7 +21,6 @@ from ...numerics.ess import MIN_DRAWS, mixing
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
 from ..trees.clades import clade_table, enumerate_clades
-from . import resamples
 from .ess import last_of_chains, split_frequency_sd, topology_ess
 from .watched import entries, evenly_spaced, watched
 
@@ -69,8 +68,6 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
 def topology_ess_of(post: "Posterior") -> float:
     """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
     draws, ids, found = post.draws, clade_table(post).ids, math.nan
-    if draws.is_resampled:
-        return resamples.topology_ess(ids, draws.chain)
     if draws.is_chain and draws.has_equal_weights:
         found = topology_ess(ids, draws.chain)
     return found if np.isfinite(found) else effective_sample_size(post.weights)

@@ -12,7 +12,7 @@ from ..._runtime.validation import as_number
 from ...errors import ConvergenceWarning
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
-from . import convergence, resamples
+from . import convergence
 from .agreement import DIFFERENCE_ABOVE, ChainAgreement, chains_agree
 from .watched import in_words, is_covariance
 
@@ -30,8 +30,6 @@ _FIGURES = {
     "topology_ess": ("effective sample size of topologies", convergence.TOPOLOGY_ESS_BELOW, False, 0),
     "clusters": ("difference in the stability of clusters between chains", DIFFERENCE_ABOVE, True, 2),
     "weighted_ess": ("effective sample size of the weighted trees", convergence.ESS_BELOW, False, 0),
-    "support_error": ("standard error of supports", resamples.ERROR_ABOVE, True, 2),
-    "drift": ("drift of the log joint within chains, in standard deviations,", resamples.DRIFT_ABOVE, True, 2),
 }
 LIMITS = {key: limit for key, (_, limit, _, _) in _FIGURES.items()}
 
@@ -42,7 +40,6 @@ class Figure(NamedTuple):
     key: str
     value: float  # NaN where it cannot be computed
     of: str = ""  # what it is the worst of, in words
-    own_limit: float | None = None  # in place of the usual one
 
     @property
     def name(self) -> str:
@@ -52,7 +49,7 @@ class Figure(NamedTuple):
     @property
     def limit(self) -> float:
         """Where good values end."""
-        return _FIGURES[self.key][1] if self.own_limit is None else self.own_limit
+        return _FIGURES[self.key][1]
 
     @property
     def grade(self) -> str:
@@ -85,7 +82,7 @@ class Summary(NamedTuple):
 
 
 def summarize(posterior: Posterior) -> Summary:
-    """Summarize the convergence of chains, resamples or weighted particles."""
+    """Summarize the convergence of chains or weighted particles."""
     n_trees, n_chains = len(posterior), len(np.unique(posterior.draws.chain))
     figures: list[Figure] = []
     scalars: dict[str, Any] = {}
@@ -95,9 +92,6 @@ def summarize(posterior: Posterior) -> Summary:
     if not posterior.draws.has_equal_weights:
         figures = [Figure("weighted_ess", effective_sample_size(posterior.weights))]
         text = f"{count(n_trees, 'weighted tree')}."
-    elif posterior.draws.is_resampled:
-        figures = resampled_figures(resamples.figures(posterior))
-        text = f"{count(n_chains, 'resample')} of {count(n_trees // n_chains, 'tree')}: {resamples.MEANING}."
     else:
         found = convergence.figures(posterior)
         scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
@@ -127,12 +121,6 @@ def chain_figures(found: Mapping[str, Any], agreement: ChainAgreement | None = N
     if agreement is not None:
         figures.append(Figure("clusters", agreement.stability_difference))
     return figures
-
-
-def resampled_figures(found: Mapping[str, Any]) -> list[Figure]:
-    """The figures that `resamples.figures` found."""
-    limit = resamples.drift_limit(found["n_resamples"])
-    return [Figure("support_error", found["support_error"]), Figure("drift", abs(found["drift"]), own_limit=limit)]
 
 
 def _worst(key: str, scalars: Mapping[str, Any], names: Iterable[str], choose: Any) -> Figure:

@@ -24,7 +24,7 @@ from ..of_trees import posterior_of_trees
 from ..posterior import Posterior, with_log_weights
 
 IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
-_KIND, _VERSION = "coaltree posterior", 6
+_KIND, _VERSION = "coaltree posterior", 7
 _MAX_VALUE = 1e153  # of X, so that sums of squares are finite
 
 
@@ -96,7 +96,6 @@ def _fields(content: Any) -> dict[str, Any]:
         "imputed": Array("f", (n_trees, None), is_finite, optional=True),
         "used": Array("i", (None,), lambda used: ((used >= 0) & (used < d)).all(), optional=True),
         "fitted": Array("f", (n_rows, None), _has_squares, optional=True),
-        "column_weights": Array("f", (None, None), is_finite, optional=True),
         "transform": Value(dict, optional=True),  # its fields are checked where it is read
         "info": Value(dict),
     }

@@ -31,10 +31,10 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
     pairs = [np.column_stack([np.full(len(post), i), post.draws.chain]) for i, post in enumerate(posteriors)]
     chain = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)[1].ravel()
     is_chain = any(post.draws.is_chain for post in posteriors)
-    draws = draws._replace(series=chain if is_chain else None, column_weights=_joined_weights(posteriors))
+    draws = draws._replace(series=chain if is_chain else None)
     bare = [post.model for post in posteriors if post.model.X is None]
     if bare and len(bare) < len(posteriors):  # what is of rows needs rows in all of them
-        return Posterior(bare[0], draws._replace(tail_scale=None, imputed=None, column_weights=None), first.info)
+        return Posterior(bare[0], draws._replace(tail_scale=None, imputed=None), first.info)
     return Posterior(first.model, draws, first.info)
 
 
@@ -51,22 +51,11 @@ def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
     ):
         if ours != theirs:
             raise InputError(f"Posterior {number} has other {what} than the first: {ours}, not {theirs}.")
-    if post.draws.is_resampled != first.draws.is_resampled:
-        raise InputError(
-            f"columns were resampled in only one of posterior {number} and the first; join like with like."
-        )
     if post.model.X is not None and first.model.X is not None and not _same(post.model.X, first.model.X):
         raise InputError(f"Posterior {number} is of another table than the first; only the same rows can be joined.")
     for name, what in (("used", "columns in the model"), ("errors", "errors"), ("groups", "groups")):
         if not _same(getattr(post.model, name), getattr(first.model, name)):
             raise InputError(f"Posterior {number} has other {what} than the first; fit the same table.")
-
-
-def _joined_weights(posteriors: list[Posterior]) -> np.ndarray | None:
-    """The column weights of all chains, which are renumbered in this order."""
-    every = [post.draws for post in posteriors]
-    parts = [each.column_weights[np.unique(each.chain)] for each in every if each.column_weights is not None]
-    return np.concatenate(parts) if parts else None
 
 
 def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:

@@ -52,7 +52,7 @@ class Placement:
     """
 
     labels: tuple[str, ...]
-    log_density: np.ndarray  # (m,) predictive log density of the entries a row has; NaN where columns were resampled
+    log_density: np.ndarray  # (m,) predictive log density of the entries a row has
     trees: np.ndarray  # (s,)
     weights: np.ndarray  # (m, s) of the trees given the row
     nodes: np.ndarray  # (m, s) the node below the drawn branch
@@ -130,8 +130,6 @@ def place(
                 which, node = np.nonzero(share > _MIN_SHARE)
                 listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
     weights, total = _reweigh(log_density, prior_weights)
-    if posterior.draws.is_resampled:
-        weights, total = _reweigh_chains(log_density, prior_weights, posterior.draws.chain[trees]), np.full(m, np.nan)
     probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
     rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
     by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
@@ -211,14 +209,10 @@ def _whitened(
     values, leaf_var = (part[group] for part in posterior.model.leaf_messages(state))
     leaf_var[copies] = _NO_INFORMATION  # they were merged with others at time 0
     covariance = state.covariance
-    centre, weights = values.mean(axis=0), np.ones(values.shape[1])
-    if posterior.draws.column_weights is not None:
-        weights = posterior.draws.column_weights[posterior.draws.chain[tree]]
-    for rows, given, twin in views:
-        columns = given[weights[given] > 0.0]
-        root = np.sqrt(weights[columns])
-        old = (values[:, columns] - centre[columns]) * root
-        new = (table.values[np.ix_(rows, columns)] - centre[columns]) * root
+    centre = values.mean(axis=0)
+    for rows, columns, twin in views:
+        old = values[:, columns] - centre[columns]
+        new = table.values[np.ix_(rows, columns)] - centre[columns]
         if len(columns) == 0:
             yield rows, Problem(old, 0, 0.0, leaf_var), new
             continue
@@ -242,8 +236,7 @@ def _whitened(
             )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
-        d: Any = len(columns) if posterior.draws.column_weights is None else float(weights[columns].sum())
-        yield rows, Problem(both[:n], d, float(whitener.log_det), leaf_var), both[n:]
+        yield rows, Problem(both[:n], len(columns), float(whitener.log_det), leaf_var), both[n:]
 
 
 def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -286,14 +279,6 @@ def _reweigh(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, 
         relative = np.where(log_density == top[:, None], 1.0, np.exp(log_density - top[:, None])) * weights
     total = relative.sum(axis=1)
     return relative / total[:, None], top + np.log(total)
-
-
-def _reweigh_chains(log_density: np.ndarray, weights: np.ndarray, chain: np.ndarray) -> np.ndarray:
-    """The same within each chain; between chains, which weigh columns in their own ways, no densities are compared."""
-    found = np.empty_like(log_density)
-    for draws in (np.flatnonzero(chain == number) for number in np.unique(chain)):
-        found[:, draws] = _reweigh(log_density[:, draws], weights[draws])[0] * weights[draws].sum()
-    return found
 
 
 def _sister_clades(

@@ -21,7 +21,7 @@ from ...model.model import Model
 from ...model.process.noise import row_variances
 from ...samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
 from ...samplers.regraft.nearest import neighbor_graphs
-from ..validation import require_model, require_one_likelihood
+from ..validation import require_model
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -72,7 +72,6 @@ def row_densities(
 def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
-        require_one_likelihood(posterior, "the density of a row")
         require_model(posterior, "the density of a row")
     except InputError:
         return False

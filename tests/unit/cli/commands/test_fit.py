@@ -178,29 +178,6 @@ def test_fit_prints_why_it_stopped(data, tmp_path, capsys, monkeypatch):
     assert message in capsys.readouterr().out
 
 
-def test_fit_resamples_columns(data, tmp_path, capsys):
-    how = ["--drop", "Art", "--clusters", "2", "--resample", "3", "--out", str(tmp_path)]
-    assert main(["fit", str(data), *how, "--warmup", "3", "--samples", "4"]) == 0
-    out, err = capsys.readouterr()
-    meaning = "supports count how often a group is found when columns are drawn anew"
-    assert f"resampled: 3 times, 4 trees each; {meaning}" in out
-    assert "--resample" in err or not err
-    post = ct.load(tmp_path)
-    assert post.draws.column_weights.shape == (3, 4)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert meaning in page
-    assert "R-hat" not in page
-    assert "The model was not checked" in page
-    assert main(["info", str(tmp_path)]) == 0
-    message = capsys.readouterr().out
-    assert "12 from 3 resamples" in message
-    assert meaning in message
-    assert main(["place", str(tmp_path), str(data), "--drop", "Art"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split(",")[1] == ""
-    assert main(["check", str(tmp_path)]) == 2
-    assert "check() needs one likelihood" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -212,8 +189,6 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
         ("--drop Art --samples 0", "'0' is not auto or a whole number from 1 to 1000000000."),
         ("--drop Art --samples 5 --max-seconds 9", "--max-seconds needs --samples auto."),
         ("--drop Art --noise -1", "'-1' is not student, learn or a number from 0 to 1e+150."),
-        ("--drop Art --resample 1", "'1' is not columns, or a whole number from 2 to 10000."),
-        ("--drop Art --resample columns --chains 4", "--chains and --max-seconds are not for --resample"),
         ("--drop Art --covariance round", "'round' is not one of 'auto', 'scaled', 'spherical'"),
         ("--drop Farbe", "no column 'Farbe'; the columns are Probe, Art, Größe"),
         ("--drop Art --label colour", "there is no column 'colour'; the"),

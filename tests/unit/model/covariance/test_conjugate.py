@@ -12,7 +12,6 @@ from coaltree.model.covariance import (
     Scaled,
     Spherical,
 )
-from coaltree.model.covariance.conjugate import WeightedDiagonal
 from tests.refusals import assert_refused
 
 
@@ -89,21 +88,3 @@ not_definite = np.array([[1.0, 2.0], [2.0, 1.0]])
 )
 def test_conjugate_covariances_refuse_bad_input_in_one_sentence(make, says):
     assert_refused(make, says)
-
-
-def test_weighted_diagonal_counts_each_column_by_its_weight():
-    rng = np.random.default_rng(0)
-    U, w = rng.normal(size=(19, 3)) * [1.0, 2.0, 0.5], np.array([0.2, 2.3, 0.5])
-    prior = InverseGamma(0.5, np.array([1.0, 2.0, 3.0]))
-    given = WeightedDiagonal(np.ones(3), priors={"variances": prior}, weights=w)
-    squares = given.statistics(U * np.sqrt(w))
-    np.testing.assert_allclose(squares.value, w * np.square(U).sum(axis=0))
-    draws = np.array([given.update(squares, rng).variances for _ in range(4000)])
-    shape, scale = 0.5 + 0.5 * 19 * w, prior.scale + 0.5 * w * np.square(U).sum(axis=0)
-    z = (np.mean(1.0 / draws, axis=0) - shape / scale) / (np.sqrt(shape) / scale / np.sqrt(4000))  # 1 / v is gamma
-    assert np.abs(z).max() < 4.5
-    assert np.abs((np.mean(1.0 / draws, axis=0) - (0.5 + 0.5 * 19) / scale) / (shape / scale)).max() > 0.3
-    other = given.statistics(2.0 * U * np.sqrt(w))
-    change = given.log_marginal(other) - given.log_marginal(squares)
-    assert change == pytest.approx(-np.sum(shape * np.log((prior.scale + 0.5 * other.value) / scale)))
-    assert given.with_theta({"variances": [1.0, 2.0, 4.0]}).whitener(3).log_det == pytest.approx(w @ np.log([1, 2, 4]))

@@ -86,14 +86,3 @@ def test_explain_gives_a_covariance_that_has_rows_enough(name, n, covariance, op
     X = np.random.default_rng(0).standard_normal((n, 3))
     post = random_posterior(0, n=n, X=X, covariance=covariance)
     assert explain(name, post, result([5.0, 0.0, 0.0, 1.0]), is_fine=False)[1] == option
-
-
-@pytest.mark.parametrize(("covariance", "d"), [(ct.Diagonal(), 8), (ct.Diagonal(), 4), (ct.Full(), 8)])
-def test_explain_resamples_many_columns_that_can_be_resampled(covariance, d):
-    X = np.random.default_rng(0).standard_normal((7, d))
-    scales = np.ones((len(random_posterior(0)), 7))
-    noise = ct.Noise(0.1, tails="student")
-    post = random_posterior(0, X=X, covariance=covariance, noise=noise, tail_scale=scales)
-    for name, z in (("tails", 1), ("outliers", 1), ("correlation", 0)):
-        _, option = explain(name, post, result([5.0, 9.0, *np.zeros(d * d)], z), is_fine=False)
-        assert option == ('resample="columns"' if d == 8 and isinstance(covariance, ct.Diagonal) else "")

@@ -12,7 +12,6 @@ from coaltree.posterior.diagnostics.convergence_summary import (
     Figure,
     chain_figures,
     ending,
-    resampled_figures,
     summarize,
     warn_if_poor,
 )
@@ -41,7 +40,6 @@ def figures_of(summary):
         (Figure("r_hat", 1.0501), "poor", "R-hat is 1.0501 (at most 1.05)"),
         (Figure("ess", 50.0, "amplitude"), "good", "effective sample size of amplitude is 50 (at least 50)"),
         (Figure("topology_ess", math.nan), "unknown", "effective sample size of topologies is unknown, of one chain"),
-        (Figure("drift", 0.9, own_limit=1.0), "good", "is 0.90 (at most 1)"),
     ],
 )
 def test_figure_is_a_sentence(figure, grade, sentence):
@@ -106,15 +104,9 @@ def test_warning_says_what_is_poor_and_what_would_help():
 
 
 def test_nothing_is_warned_of_within_the_limits():
-    found = {"n_resamples": 24, "support_error": 0.05, "drift": -0.3}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.1)), LENGTH)
-        warn_if_poor(resampled_figures(found), LENGTH)
-        warn_if_poor(resampled_figures(found | {"n_resamples": 4, "drift": 1.9}), LENGTH)  # may be chance
-    for change in ({"support_error": 0.21}, {"drift": -2.0}):
-        with pytest.warns(ConvergenceWarning):
-            warn_if_poor(resampled_figures(found | change), LENGTH)
 
 
 def test_ending_says_why_and_when():
