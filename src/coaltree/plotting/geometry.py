@@ -65,7 +65,7 @@ class TreeLayout(NamedTuple):
 def arrange(
     tree: RootedTree, max_tips: float = np.inf, room: float = np.inf, cluster: np.ndarray | None = None
 ) -> TreeLayout:
-    """Lay out a tree, the smaller clade of a node first, folded as far as it takes.
+    """Lay out a tree, the children of a node in their order, folded as far as it takes.
 
     `max_tips` limits the number of tips, `room` their width in leaves. With `cluster`, as `node_clusters` returns it,
     clades of one cluster are folded where there are `MIN_TIPS` tips without opening them.
@@ -81,7 +81,7 @@ def arrange(
     while todo:
         node = todo.pop()
         if is_open[node]:
-            todo.extend(sorted(children[node - n], key=size.__getitem__)[::-1])
+            todo.extend(children[node - n][::-1])
         else:
             tips.append(node)
     across = np.full(n_nodes, np.nan)

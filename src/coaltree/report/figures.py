@@ -1,6 +1,6 @@
 """Tree and data for the page's script, as plain lists, numbers and characters.
 
-Rows are in tree order: the mean tree with the smaller clade of each merge first. Of data too large for a screen
+Rows are in the order of the mean tree. Of data too large for a screen
 neighbouring rows and columns are averaged, so that the page stays small.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .._runtime.typing import ArrayLike
 from ..posterior.posterior import Posterior
-from ..tree import Tree, unchecked_tree
+from ..tree import Tree
 from . import pixels
 from .text import printable
 
@@ -23,18 +23,15 @@ _MIN_SHARE_WITHIN = 0.5  # and so are those with a smaller share of the variance
 
 
 def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
-    """Return the mean tree, smaller clades first, and what the page's script is given: supports and intervals too."""
-    mean = posterior.mean_tree()
-    sizes = mean.sizes[mean.children]
-    swap = sizes[:, :1] > sizes[:, 1:]
-    tree = unchecked_tree(np.where(swap, mean.children[:, ::-1], mean.children), mean.times, mean.labels)
-    interval = np.asarray(posterior.node_times(mean, LEVEL))  # of the same clades
+    """Return the mean tree, and what the page's script is given: supports and intervals too."""
+    tree = posterior.mean_tree()
+    interval = np.asarray(posterior.node_times(tree, LEVEL))
     return tree, {
         "labels": [printable(label) for label in tree.labels],
         "children": tree.children.ravel().tolist(),
         "times": tree.times.tolist(),
-        "support": rounded(np.asarray(posterior.clade_support(mean, kind="transfer")), 3),
-        "exact": rounded(np.asarray(posterior.clade_support(mean)), 3),
+        "support": rounded(np.asarray(posterior.clade_support(tree, kind="transfer")), 3),
+        "exact": rounded(np.asarray(posterior.clade_support(tree)), 3),
         "low": rounded(interval[:, 0]),
         "high": rounded(interval[:, 1]),
         "level": LEVEL,

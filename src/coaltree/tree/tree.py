@@ -97,7 +97,7 @@ class Tree(RootedTree):
         Returns
         -------
         labels : (n,) array of int
-            0, 1, …, numbered in order of first leaf; -1 for outliers.
+            0, 1, …, numbered from top to bottom as the tree is drawn (`leaf_order`); -1 for outliers.
 
         Examples
         --------
@@ -115,13 +115,15 @@ class Tree(RootedTree):
         if n_clusters is not None:
             k, rank = check_count("n_clusters", n_clusters, 1, self.n), name_rank(self._labels)
             cluster = best_cut(self._children, self._layout, self.heights, rank, k)
-            return merges.canonical(cluster if outliers else self._joined(cluster, rank))
+            places = np.unique(self._layout.start[cluster[cluster >= 0]])
+            cluster = cluster if outliers else self._joined(cluster, rank)
+            return np.where(cluster < 0, -1, np.searchsorted(places, self._layout.start[cluster]))
         if outliers:
             raise InputError("outliers needs n_clusters: in a cut at a time every leaf is in a cluster.")
         later = self._times[self._layout.gap] > check_number("time", time)
         labels = np.empty(self.n, dtype=np.int64)
         labels[self._layout.order] = np.append(0, np.cumsum(later))
-        return merges.canonical(labels)
+        return labels
 
     def _joined(self, cluster: np.ndarray, rank: np.ndarray) -> np.ndarray:
         """(n,) the node that is the cluster of each leaf, those in none (-1) having joined one."""

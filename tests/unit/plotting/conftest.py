@@ -20,12 +20,12 @@ def _close_figures():
 
 @pytest.fixture
 def tree():
-    #  a   ┐ 1       In a ladder the smaller clade comes first: e, then b d, then a c of equal size.
+    #  e ──────┐ 5
+    #  a   ┐ 1 │
     #  c   ┘ ┐ 3
-    #  b ┐ 2 ┘ ┐ 5
-    #  d ┘     │
-    #  e ──────┘
-    return Tree([[0, 2], [1, 3], [5, 6], [7, 4]], [1.0, 2.0, 3.0, 5.0], labels=list("abcde"))
+    #  b ┐ 2 ┘
+    #  d ┘
+    return Tree([[0, 2], [1, 3], [5, 6], [4, 7]], [1.0, 2.0, 3.0, 5.0], labels=list("abcde"))
 
 
 @pytest.fixture(scope="module")

@@ -230,7 +230,7 @@ def test_dendrogram_names_do_not_overlap():
 
 def test_dendrogram_of_a_deep_chain_and_of_the_smallest_trees():
     ax = plotting.dendrogram(chain(100_000), max_leaves=10)
-    assert names(ax)[-1] == "(99991)"
+    assert "(99991)" in names(ax)
     assert names(plotting.dendrogram(Tree([[0, 1]], [0.0]))) == ["0", "1"]
     tiny = plotting.dendrogram(Tree([[0, 1]], [1e-300]))
     tiny.figure.canvas.draw()

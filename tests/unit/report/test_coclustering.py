@@ -37,9 +37,9 @@ def test_uncertain_leaves_may_be_in_none_of_the_clusters():
     answer = answer_for(post, 2)
     found = coclustering.uncertain_leaves(post, answer)
     (leaf,) = found["leaves"]
-    assert (leaf["label"], leaf["own"], leaf["other"], leaf["is_elsewhere"]) == ("4", 1, 2, False)
+    assert (leaf["label"], leaf["own"], leaf["other"], leaf["is_elsewhere"]) == ("4", 2, 1, False)
     assert [float(text.split("\xa0")[0]) for text in leaf["percents"]] == [60, 0, 40]
-    assert "4 cluster 1 60 % cluster 2 0 % 40 %" in shown(post, answer)
+    assert "4 cluster 2 60 % cluster 1 0 % 40 %" in shown(post, answer)
     assert shown(post, answer_for(post, 1)) == ""
     assert "every leaf has a probability of at least 90 %" in shown(post[:6], answer_for(post[:6], 2))
 

@@ -21,7 +21,7 @@ def test_tree_figure_is_the_posteriors_mean_tree(page, posterior):
     np.testing.assert_allclose(
         np.transpose([tree["low"], tree["high"]]).astype(float), posterior.node_times(shown, 0.9), rtol=1e-5
     )
-    assert (shown.sizes[shown.children[:, 0]] <= shown.sizes[shown.children[:, 1]]).all()
+    assert [shown.labels[i] for i in shown.leaf_order()] == [best.labels[i] for i in best.leaf_order()]
 
 
 def test_tree_figure_has_the_leaf_order_of_the_figures(posterior):

@@ -23,13 +23,13 @@ from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_level
 from ...errors import InputError
 from ...model.covariance.base import Whitener
-from ...model.data.replicates import leaf_means
 from ...model.process.diffusion import simulate_data
 from ...model.process.leaf_messages import expected_leaves
 from ...numerics.weighted import pick_trees, weighted_quantile
 from ...tree.merges import layout, parents
 from ..io.pandas_output import in_order_of
 from ..trees.group_support import read_group
+from ..trees.leaf_order import model_values
 from ..validation import require_model
 from .closest_clades import closest_clades
 from .stability import read_labels
@@ -180,9 +180,7 @@ def _closest(children: np.ndarray, group: np.ndarray) -> int:
 
 def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.ndarray:
     """(k,) standard deviation of each column within a group and its sister; the whole column counts as one row."""
-    model = posterior.model
-    values = model.values if model.replicates is None else leaf_means(model.values, model.replicates.leaf)
-    values = values[model.leaves.distinct.group]
+    values = model_values(posterior.model)
     total = np.nanvar(values, axis=0)
     squares, df = total.copy(), np.ones(values.shape[1])
     for part in (values[group], values[sister]):

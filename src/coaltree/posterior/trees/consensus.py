@@ -15,8 +15,10 @@ from ..._runtime.once import once
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_number
 from ...tree import Tree, merges, newick, unchecked_tree
+from ...tree.cut import name_rank
 from ...tree.rooted import RootedTree
 from . import clades
+from .leaf_order import side_by_side
 from .stacked import read_only
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def mcc_tree(posterior: "Posterior") -> Tree:
     table, weights = clades.clade_table(posterior), posterior.weights
     best = most_credible(table, weights)
     median = clades.time_medians(table, posterior.draws.times, weights, table.ids[best])
-    pairs = posterior.draws.children[best].astype(np.int64)
+    pairs = side_by_side(posterior.draws.children[best], name_rank(posterior.labels), posterior.model)
     return unchecked_tree(*merges.in_order_of_time(pairs, raised(merges.parents(pairs), median)), posterior.labels)
 
 
@@ -138,7 +140,7 @@ def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     number = np.arange(n + len(found))
     number[n + in_time] = np.arange(n, n + len(found))
     nodes: list[list[int]] = [[] for _ in found]
-    for node in np.argsort(number):
+    for node in np.lexsort((number, np.append(np.ones(n), table.sizes[found]))):  # smaller clades first
         if parent[node] >= 0:
             nodes[number[parent[node]] - n].append(int(number[node]))
     return ConsensusTree(nodes, median[in_time], frequency[found][in_time], posterior.labels)

@@ -1,7 +1,7 @@
 """The mean tree: the one tree that figures, files and clusters are taken from.
 
 For a drawn tree T let D_T(i, j) be the log number of leaves of the smallest clade that holds leaves i and j (0 where
-they meet at time 0, as exact duplicates do), and D̄ its posterior mean. The mean tree is made in three steps.
+they meet at time 0, as exact duplicates do), and D̄ its posterior mean. The mean tree is made in four steps.
 
 1. *Clades.* Those of the extended majority-rule tree are kept (`extended_majority`): clades are taken in order of their
    share of the draws, down to a fifth, each if it does not contradict those taken before. All clades of more than half
@@ -10,7 +10,8 @@ they meet at time 0, as exact duplicates do), and D̄ its posterior mean. The me
    related on average decides (the average consensus of Lapointe & Cucumel 1997). Sizes, not times: they are free of
    scale, and one old outlier does not rule them. A node's *height* is its mean D̄, raised to those of its children.
    Above 10,000 leaves it is as in the draw of highest clade credibility, and heights are times.
-3. *Times.* A node's time is the posterior mean of the time of the closest clade of each draw (`transfer_support`), not
+3. *Order.* Of the two sides of a merge that comes first which puts similar leaves side by side (`leaf_order`).
+4. *Times.* A node's time is the posterior mean of the time of the closest clade of each draw (`transfer_support`), not
    of the most recent common ancestor, which one wandering leaf lifts to the root. A parent below a child is raised to
    it, and so is its interval (`node_times`).
 """
@@ -29,6 +30,7 @@ from .average_linkage import DrawnTrees, average_linkage
 from .clades import clade_table
 from .consensus import raised
 from .extended_majority import extended_majority
+from .leaf_order import side_by_side
 from .stacked import read_only
 from .transfer_support import transfers
 
@@ -104,6 +106,7 @@ def mean_tree(posterior: "Posterior") -> Tree:
         mean = raised(tree.parents, _mean_times(tree, draws, times))
         heights = heights[np.argsort(mean, kind="stable")]
         children, mean = merges.in_order_of_time(children, mean)
+    children = side_by_side(children, name_rank(labels), posterior.model)
     return MeanTree(children, mean, labels, heights, draws) if n <= MAX_LINKED else Tree(children, mean, labels)
 
 

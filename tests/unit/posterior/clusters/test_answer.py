@@ -57,7 +57,7 @@ def test_clusters_in_words_have_sizes_and_stability():
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
     post = posterior_of_trees(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))
     line = clusters_in_words(answer_for(post, 2))
-    assert line == "2 clusters: 3 rows (doubtful, 0.92, from 0.67), 2 rows (stable, 1.00)"
+    assert line == "2 clusters: 2 rows (stable, 1.00), 3 rows (doubtful, 0.92, from 0.67)"
     assert clusters_in_words(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"
     assert clusters_in_words(answer_for(post, 5), most=3).endswith("1 row (stable, 1.00), and 2 more")
 
