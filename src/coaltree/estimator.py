@@ -12,14 +12,12 @@ from ._runtime.validation import check_count
 from .errors import CoaltreeWarning
 from .inference.fit import fit
 from .model.covariance import CovarianceLike
-from .model.data.table import Table, as_frame
+from .model.data.table import as_frame, is_frame
 from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
-from .posterior.io.pandas_output import in_given_places, with_index
 from .samplers.base import SamplerLike
 from .tree import Tree
-from .tree.rooted import default_labels
 
 
 class CoalescentClustering(ClusterMixin, BaseEstimator):
@@ -34,8 +32,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    labels_ : (n,) the cluster of each row, clades of `tree_`; see `Posterior.cut`. Rows with missing values only are
-        in no tree: they are -1 here.
+    labels_ : (n,) the cluster of each row, clades of `tree_`; see `Posterior.cut`.
     n_clusters_ : int
     tree_ : Tree, `Posterior.mean_tree`; its leaves are named by the index of a DataFrame.
     children_ : (n-1, 2) the merges of `tree_`: node n + i is merge i.
@@ -94,16 +91,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         settings["transform"] = settings.pop("preprocess")  # scikit-learn takes what has `transform` for a transformer
         if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's older generator
             settings["random_state"] = int(self.random_state.randint(np.iinfo(np.int32).max))
-        post = fit(_with_names(values, X), errors=errors, progress=False, **settings)
-        model = with_index(post.model, X)
-        self.posterior_ = Posterior(model, post.draws, {**post.info, **model.info})
+        self.posterior_ = fit(_with_names(values, X), errors=errors, progress=False, **settings)
         self.tree_ = self.posterior_.mean_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
         self.support_ = np.asarray(self.posterior_.clade_support(self.tree_, kind="transfer"))
         self.n_clusters_ = int(self.n_clusters or self.posterior_.suggest_n_clusters().n_clusters)
-        labels = self.posterior_.cut(self.n_clusters_)
-        self.labels_ = np.array(in_given_places(self.posterior_, labels, -1))
+        self.labels_ = np.array(self.posterior_.cut(self.n_clusters_))
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -116,7 +110,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
         check_is_fitted(self)
-        placed = self.posterior_.place(self._new_rows(X), classes=self.labels_[self.labels_ >= 0])
+        placed = self.posterior_.place(self._new_rows(X), classes=self.labels_)
         assert placed.class_probability is not None
         return placed.class_probability
 
@@ -136,11 +130,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
 def _with_names(values: np.ndarray, X: Any) -> Any:
     """Return the checked values with the names of a DataFrame's rows and columns, if X is one."""
-    if getattr(X, "columns", None) is None:
+    if not is_frame(X):
         return values
-    labels = tuple(map(str, getattr(X, "index", range(len(values)))))
-    if len(set(labels)) < len(labels):
+    from pandas import DataFrame
+
+    if X.index.has_duplicates:
         advice = "so leaves are numbered instead; make it unique to keep the names."
         warnings.warn(f"the index of X has duplicate names, {advice}", CoaltreeWarning, stacklevel=3)
-        labels = default_labels(len(values))
-    return Table(np.array(values), labels, tuple(map(str, X.columns)))  # a copy: the user's frame may change
+        return DataFrame(values, columns=X.columns)
+    return DataFrame(values, X.index, X.columns)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
-from coaltree.model.data import columns
+from coaltree.model import model
 from coaltree.posterior.diagnostics.watched import is_covariance
 
 
@@ -107,7 +107,7 @@ def test_trees_of_hard_tables_are_sensible(case):
 
 def test_cases_are_hard(monkeypatch):
     """Negative control: with ties as they are, merges go to time 0."""
-    monkeypatch.setattr(columns, "spread_ties", lambda values, rows, used: (values, np.zeros(len(used), dtype=bool)))
+    monkeypatch.setattr(model, "spread_ties", lambda values, rows, used: (values, np.zeros(len(used), dtype=bool)))
     X, _ = CASES["rare columns"][0]()
     assert not is_sensible(fitted(X, "diagonal", **ONE_CHAIN))
 
@@ -163,8 +163,8 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     assert post.model.columns == tuple("abcdef") and post.model.used_columns == tuple("abdef")
     assert post.theta["variances"].shape == (24, 5)
     assert "column 'c' (constant)" in post.info["left_out"] and "column 'f'" in post.info["ties"]
-    np.testing.assert_array_equal(post.draws.imputed[:, 0], 2.5)
-    assert np.isfinite(post.model.completed(post.draws, 3)).all()
+    assert post.draws.imputed.shape == (24, 1)
+    assert np.argwhere(np.isnan(post.model.completed(post.draws, 3))).tolist() == [[3, 2]]
     assert adjusted_rand_score(group, post.cut(2)) == 1.0
     post.save(tmp_path / "p.npz")
     again = ct.load(tmp_path / "p.npz")
@@ -173,16 +173,16 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     placed = post.place(new)
     np.testing.assert_array_equal(again.place(new).log_density, placed.log_density)
     assert np.isfinite(placed.log_density).all()
-    model = ct.CoalescentClustering(2, covariance="diagonal", n_samples=8, n_warmup=8, random_state=0)
+    clusterer = ct.CoalescentClustering(2, covariance="diagonal", n_samples=8, n_warmup=8, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
-        model.fit(frame)
-    assert adjusted_rand_score(group[:5], model.predict(new.assign(f=group[:5]))) == 1.0
+        clusterer.fit(frame)
+    assert adjusted_rand_score(group[:5], clusterer.predict(new.assign(f=group[:5]))) == 1.0
     both = ct.concat([post, again])
     np.testing.assert_array_equal(both.model.used, post.model.used)
     continued = fitted(frame, "diagonal", n_samples=2, n_warmup=0, start=post)
     np.testing.assert_array_equal(continued.model.fitted, post.model.fitted)
-    with pytest.raises(ct.InputError, match="is of another table"):
+    with pytest.raises(ct.InputError, match="has another table"):
         ct.concat([post, fitted(frame.drop(columns="c"), "diagonal", n_samples=2, n_warmup=0)])
     with pytest.raises(ct.InputError, match="draws of variances for other columns"):
         fitted(frame.drop(columns="a"), "diagonal", n_samples=2, start=post)

@@ -270,7 +270,7 @@ def a_table_of_dask(folder):
     ct.fit(fake())
 
 
-@case("Posterior 1 is of another table than the first; only the same rows can be joined.")
+@case("Posterior 1 has another table than the first; only draws of one model can be joined.")
 def concat_of_two_tables(folder):
     X = np.arange(21.0).reshape(7, 3)
     ct.concat([hostile.random_posterior(1, X=X), hostile.random_posterior(1, X=X + 1.0)])

@@ -5,7 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree import InputError, Noise
-from coaltree.model.data.leaves import read_leaves, warn_of_groups
+from coaltree.model.data.leaves import read_leaves
 from coaltree.model.data.table import read_table
 from coaltree.model.process.noise import rounding_share
 from coaltree.posterior.diagnostics.convergence import topology_ess_of
@@ -181,12 +181,12 @@ def test_amplitude_may_have_an_improper_prior_with_learnt_noise(family):
 def test_equal_rows_of_a_group_are_named_where_the_noise_is_learnt():
     X, groups = replicated()
     rows = read_table(X)
-    warn_of_groups(read_leaves(rows, Noise(), groups), rows, Noise())  # nothing to say
+    read_leaves(rows, Noise(), groups)  # nothing to say
     X[4] = X[3]
     rows = read_table(X)
     with pytest.warns(ct.CoaltreeWarning, match="rows '3' and '4' of group '1' are equal"):
-        warn_of_groups(read_leaves(rows, Noise(), groups), rows, Noise())
-    warn_of_groups(read_leaves(rows, Noise(0.1), groups), rows, Noise(0.1))
+        read_leaves(rows, Noise(), groups)
+    read_leaves(rows, Noise(0.1), groups)
 
 
 def test_errors_may_be_in_any_unit():

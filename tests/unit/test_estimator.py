@@ -211,15 +211,3 @@ def test_estimator_passes_errors_of_rows_to_fit():
     np.testing.assert_array_equal(labels, model.labels_)
     with pytest.raises(ct.InputError, match="errors must have one standard error for each of the 24 rows"):
         model.fit(X, errors=[1.0])
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_rows_without_values_keep_their_place():
-    X = np.random.default_rng(0).standard_normal((9, 2)) + 9.0 * (np.arange(9) % 2)[:, None]
-    X[3] = np.nan
-    model = ct.CoalescentClustering(2, n_samples=8, n_warmup=4, random_state=0).fit(X)
-    assert model.labels_.shape == (9,) and model.labels_[3] == -1 and (np.delete(model.labels_, 3) >= 0).all()
-    assert model.tree_.n == 8 and model.predict(X[:2]).tolist() == model.labels_[:2].tolist()
-    frame = pd.DataFrame(X, index=pd.Index(range(10, 19), name="k"))
-    labels = ct.fit(frame, n_samples=8, n_warmup=4, random_state=0, progress=False).cut(2)
-    assert labels.index.tolist() == [10, 11, 12, 14, 15, 16, 17, 18] and labels.index.name == "k"

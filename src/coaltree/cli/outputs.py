@@ -11,7 +11,6 @@ from .._runtime.atomic_write import replacing
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.io.nexus import annotated_tree
-from ..posterior.io.pandas_output import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
@@ -106,7 +105,7 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
     for annotation in annotations_of(post):
         prefix = "label_" * (annotation.name in taken or annotation.name.startswith("label_"))
         columns[f"{prefix}{annotation.name}"] = annotation.texts()
-    write_csv(path, {leaf: given_labels(post), **{name: in_given_places(post, c, "") for name, c in columns.items()}})
+    write_csv(path, {leaf: list(post.labels), **columns})
 
 
 def write_linkage(path: Path, tree: Tree) -> None:

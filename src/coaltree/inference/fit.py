@@ -23,7 +23,6 @@ from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
 from ..errors import CoaltreeWarning, InputError, InterruptedWarning
 from ..model.covariance import CovarianceLike, Full
-from ..model.data.table import as_frame
 from ..model.data.transform import TransformLike
 from ..model.draws import Draws
 from ..model.model import Model
@@ -32,7 +31,6 @@ from ..posterior import Posterior
 from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.agreement import from_info
 from ..posterior.diagnostics.convergence_summary import chain_figures, warn_if_poor
-from ..posterior.io.pandas_output import with_index
 from ..samplers.base import Sampler, SamplerLike
 from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree
@@ -109,17 +107,16 @@ def fit(
     parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
     Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
-    began, X = time.perf_counter(), as_frame(X)
+    began = time.perf_counter()
     check_jobs(n_jobs)
     settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_seconds)
     if isinstance(settings.sampler, Regraft):  # others need few of these kernels
         compile_ahead(quiet=progress is False)
     if noise is None:  # Student's where the sampler can learn it, else none
         noise = Noise(tails="student") if settings.sampler.learns_noise else Noise(0.0)
-    noise, given = as_noise(noise), {"errors": errors, "groups": groups, "transform": transform}
+    noise = as_noise(noise)
     _announce_cost_of_full(covariance, X, settings)
-    model = Model.of(X, covariance, noise, **given)
-    model = with_index(model, X, groups)
+    model = Model.of(X, covariance, noise, errors=errors, groups=groups, transform=transform)
     _check_sampler(settings.sampler, model)
     run = begin_run(model, settings, start, random_state, checkpoint)
     run.to_posterior = make = maker_of_posteriors(model, run.settings)

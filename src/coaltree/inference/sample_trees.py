@@ -20,7 +20,6 @@ from ..model.draws import NO_TREE, Draws, State
 from ..model.model import Model
 from ..model.process.noise import as_noise, first_draw
 from ..posterior import Posterior
-from ..posterior.io.pandas_output import with_index
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 
@@ -70,7 +69,7 @@ def sample_trees(
         )
     if noise.is_random:
         raise InputError("here the noise must be a number; fit() learns it.")
-    model = with_index(Model.of_known(X, covariance, noise, errors), X)
+    model = Model.of_known(X, covariance, noise, errors)
     began = time.perf_counter()
     if model.n == 1:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)

@@ -7,22 +7,23 @@ model.expand(draws)      trees over all rows from those over the distinct ones, 
 """
 
 import math
-import warnings
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CoaltreeWarning, InputError
+from ..errors import InputError
 from ..tree.merges import restricted
 from .covariance import Covariance, CovarianceLike, Scaled, as_covariance
 from .covariance.base import cholesky_whitener
-from .data.columns import imputed_everywhere, imputed_in_model, modelled, warn_of_scales
-from .data.leaves import NO_LEAVES, Leaves, read_leaves, warn_of_groups, without_empty_rows
-from .data.missing import agreeing_pair, check_apart, missing_entries
+from .data.columns import choose_columns, named_columns, warn_of_scales
+from .data.leaves import NO_LEAVES, Leaves, read_leaves
+from .data.missing import agreeing_pair, missing_entries
 from .data.replicates import Replicates, Within, collapse, leaf_means, within_leaves
-from .data.table import NO_TABLE, Table, read_table
-from .data.transform import Preprocessor, TransformLike, fit_transform
+from .data.table import INDEX, NO_TABLE, Table, aligned, as_frame, describe, is_frame, read_table
+from .data.ties import spread_ties
+from .data.transform import Preprocessor, TransformLike, fit_transform, log_derivative
 from .draws import Draws, Merges, State
 from .process.coalescent import log_prior
 from .process.noise import NOISE_LEVEL, Noise, NoiseDraw, NoiseModel, noise_model, row_variances
@@ -60,28 +61,41 @@ class Model(NamedTuple):
         transform: Any = None,
     ) -> "Model":
         """Read and check a table, and choose columns and covariance."""
-        table, groups, errors, info = without_empty_rows(read_table(X, allow_missing=True), groups, errors)
+        X = as_frame(X)
+        rows = X.index if is_frame(X) else None
+        groups, errors = aligned("groups", groups, rows), aligned("errors", errors, rows)
+        table = read_table(X, allow_missing=True, are_groups_named=groups is not None)
         table, transformer = fit_transform(table, transform)
-        info |= {} if transformer is None else {"transform": " ".join(str(transformer).split())}
         leaves = read_leaves(table, noise, groups, errors)
-        warn_of_groups(leaves, table, noise)
-        covariance, values, used, is_spread, chosen = _modelled_apart(leaves, table, covariance)
-        check_apart(values, leaves.names_of_kept(), has_density=leaves.has_density)
-        if "covariance_choice" not in chosen:
+        values = table.values[leaves.kept]
+        covariance, used, info = choose_columns(values, table.features, covariance)
+        if "covariance_choice" not in info:
             warn_of_scales(covariance, table)
-        spread = values[leaves.places] if is_spread else None
-        return cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info | chosen)
+        values = values if used is None else np.ascontiguousarray(values[:, used])
+        values, tied = _apart(values, leaves, used, "tied" in covariance.cannot_take)
+        if tied.any():
+            which = np.flatnonzero(tied) if used is None else used[tied]
+            info["ties"] = (
+                f"equal values spread over the step they are recorded in: {named_columns(which, table.features)}"
+            )
+        if transformer is not None:
+            info["transform"] = " ".join(repr(transformer).split())
+        spread = values[leaves.places] if tied.any() else None
+        model = cls.of_parts(table, leaves, covariance.adapt(values), noise, used, spread, transformer, info)
+        return model._with_index(rows, groups)
 
     @classmethod
     def of_known(cls, X: Any, covariance: CovarianceLike, noise: Noise, errors: Any = None) -> "Model":
         """The same of a covariance that is not learnt, in all columns."""
-        table = read_table(X)
-        leaves = read_leaves(table, noise, None, errors)
-        covariance, used = as_covariance(covariance, table.values.shape[1]), None
+        X = as_frame(X)
+        rows, table = X.index if is_frame(X) else None, read_table(X)
+        leaves = read_leaves(table, noise, None, aligned("errors", errors, rows))
+        covariance, used = as_covariance(covariance, table.values.shape[1], table.features), None
         if isinstance(covariance, Scaled) and covariance.variances is None:  # it is known once the table is
-            known = Scaled(amplitude=covariance.amplitude, learn=False)
-            covariance, _, used, _, _ = modelled(table.values[leaves.kept], leaves.kept, table.features, known)
-        return cls.of_parts(table, leaves, covariance, noise, used, None)
+            known, values = Scaled(amplitude=covariance.amplitude, learn=False), table.values[leaves.kept]
+            covariance, used, _ = choose_columns(values, table.features, known)
+            covariance = covariance.adapt(values if used is None else values[:, used])
+        return cls.of_parts(table, leaves, covariance, noise, used, None)._with_index(rows, None)
 
     @classmethod
     def of_parts(
@@ -113,6 +127,28 @@ class Model(NamedTuple):
             transform=transform,
             info=info or {},
         )
+
+    def _with_index(self, rows: Any, groups: Any) -> "Model":
+        """With what its leaves are called where X was a DataFrame: its index, or the groups of its rows."""
+        if rows is None:
+            return self
+        import pandas
+
+        index = rows if groups is None else pandas.Index(groups).unique()
+        fits = tuple(map(str, index)) == self.leaves.labels  # else equal names were numbered
+        info = {**self.info, INDEX: describe(index) if fits else {}}
+        return self._replace(index=index if fits else None, info=info)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.first_difference(other) is None
+
+    def __ne__(self, other: object) -> bool:  # a tuple has one of its own
+        return not self == other
+
+    def first_difference(self, other: "Model") -> str | None:
+        """The first field by whose value another model differs, such as "covariance"; None where none does."""
+        names = (name for name in ("table", "leaves", *self._fields) if name not in ("info", "index"))
+        return next((name for name in names if not is_same(getattr(self, name), getattr(other, name))), None)
 
     def of_chains(self) -> "Model":
         """What chains need of it; the rows of a leaf are put together where they enter by sums alone.
@@ -176,15 +212,33 @@ class Model(NamedTuple):
         return X if self.groups is None else leaf_means(X, self.groups)
 
     def completed(self, draws: Draws, t: int) -> np.ndarray:
-        """X (rows, d) as it was given, with its missing entries as they were drawn together with tree t."""
+        """X (rows, d) as it was given, with the missing entries that were drawn together with tree t.
+
+        A column that is not in the model keeps its missing entries.
+        """
         values = np.array(self.table.values)
         if draws.imputed is not None:
-            values[np.isnan(values)] = draws.imputed[t]
+            entries = np.isnan(values)
+            if self.used is not None:
+                entries &= np.isin(np.arange(values.shape[1]), self.used)
+            values[entries] = draws.imputed[t]
         return self._undone(values)
 
     def _undone(self, values: np.ndarray) -> np.ndarray:
         can_undo = isinstance(self.transform, Preprocessor) and self.transform.is_by_columns
         return self.transform.inverse_transform(values) if can_undo else values
+
+    def log_jacobian(self, values: np.ndarray) -> np.ndarray:
+        """(m,) Σ log |dy/dx| of transformed rows y (m, d) over what they have in the columns of the model.
+
+        It turns log densities of y into those of rows as they were given; NaN where the derivative is not known.
+        """
+        is_lost = self.transform is None and "transform" in self.info  # files keep a `Preprocessor` alone
+        derivative = None if is_lost else log_derivative(self.transform, values)
+        if derivative is None:
+            return np.full(len(values), np.nan)
+        derivative = np.where(np.isnan(values), 0.0, derivative)
+        return np.asarray((derivative if self.used is None else derivative[:, self.used]).sum(axis=1))
 
     # What chains see
 
@@ -291,16 +345,8 @@ class Model(NamedTuple):
     def expand(self, draws: Draws) -> Draws:
         """Draws over all rows of the table, from those over the distinct ones."""
         children, times = self.leaves.distinct.expand(draws.children, draws.times)
-        scales, imputed = draws.tail_scale, draws.imputed
-        if np.isnan(self.table.values).any():
-            imputed = np.empty((len(times), 0)) if imputed is None else imputed
-            imputed = imputed_everywhere(imputed, self.table.values, self.used)
-        return draws._replace(
-            children=children,
-            times=times,
-            tail_scale=None if scales is None else scales[:, self.leaves.places],
-            imputed=imputed,
-        )
+        scales = None if draws.tail_scale is None else draws.tail_scale[:, self.leaves.places]
+        return draws._replace(children=children, times=times, tail_scale=scales)
 
     def state_of(self, draws: Draws, t: int) -> State:
         """Draw t of those over all rows, as a state over the distinct ones."""
@@ -309,7 +355,7 @@ class Model(NamedTuple):
         if noise.tail_scale is not None:
             noise = noise._replace(tail_scale=noise.tail_scale[self.leaves.kept])
         if draws.imputed is not None:
-            imputed = imputed_in_model(draws.imputed[t : t + 1], self.table.values, self.used)[0]
+            imputed = draws.imputed[t]
         return State(tree, self.covariance_of(draws, t), noise, imputed)
 
     def covariance_of(self, draws: Draws, t: int) -> Covariance:
@@ -323,24 +369,37 @@ class Model(NamedTuple):
         return NoiseDraw(level, None if draws.tail_scale is None else draws.tail_scale[t])
 
 
-def _modelled_apart(leaves: Leaves, table: Table, covariance: Any) -> Any:
-    """The model of distinct rows; ties are spread where rows are equal in every column that both have.
+def _apart(
+    values: np.ndarray, leaves: Leaves, used: np.ndarray | None, cannot_be_tied: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values of distinct rows, ties spread where they must be, and in which columns they were.
 
-    Such rows are no copies, for two of them may differ where a third has no values, and have no density at distance 0.
+    Rows that are equal in every column that both have must stand apart, too: they are no copies, for two of them may
+    differ where a third has no values, and have no density at distance 0.
     """
-    values = table.values if len(leaves.kept) == len(table.values) else table.values[leaves.kept]
-    model = modelled(values, leaves.kept, table.features, covariance)
-    pair = None if leaves.has_density or model.is_spread else agreeing_pair(model.values)
-    if pair is None:
-        return model
-    names = leaves.names_of_kept()
-    warnings.warn(
-        f"rows {names[pair[0]]!r} and {names[pair[1]]!r} are equal in every column that both have, so that their "
-        "distance is 0; to keep such rows apart, equal values are spread over the step they are recorded "
-        "in. A fixed noise, such as noise=0.1, keeps them apart, too.",
-        CoaltreeWarning,
-        stacklevel=4,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CoaltreeWarning)  # said already
-        return modelled(values, leaves.kept, table.features, covariance, spread=True)
+    pair = None if leaves.has_density else agreeing_pair(values)
+    if pair is None and not cannot_be_tied:
+        return values, np.zeros(values.shape[1], dtype=bool)
+    spread, tied = spread_ties(values, leaves.kept, np.arange(values.shape[1]) if used is None else used)
+    if not leaves.has_density and (pair := agreeing_pair(spread)) is not None:
+        one, other = (repr(leaves.names_of_kept()[i]) for i in pair)
+        raise InputError(
+            f"rows {one} and {other} are equal in every column that both have, so their distance is 0; drop one of "
+            "them, or give a fixed noise, such as noise=0.1."
+        )
+    return spread, tied
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether two values are equal, in nested tuples and objects to the last field; NaN equals itself."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if is_dataclass(a):
+        return all(is_same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a) if field.init)
+    return is_same(vars(a), vars(b)) if hasattr(a, "__dict__") and not isinstance(a, type) else bool(a == b)

@@ -17,6 +17,7 @@ import numpy as np
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
+from ..model.data.table import INDEX
 from ..model.draws import Draws
 from ..model.model import Model
 from ..numerics.weighted import effective_sample_size
@@ -333,7 +334,7 @@ class Posterior:
         """
         partition = read_labels(labels, self)
         _, probability = stability_and_membership(self, partition, WORD_LEVEL)
-        if pandas_output.INDEX not in self.info:
+        if INDEX not in self.info:
             return probability
         table = np.column_stack([probability, np.maximum(1.0 - probability.sum(axis=1), 0.0)])
         return pandas_output.as_fitted(self, table, [*partition.clusters.tolist(), NONE], by_leaf=True)

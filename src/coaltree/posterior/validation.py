@@ -34,8 +34,8 @@ def posterior_parts(given: dict[str, Any]) -> tuple[Model, Draws]:
     row_labels = labels if groups is None else check_labels(given["row_labels"], n_rows)
     table = Table(read_only(np.empty((n_rows, 0))) if X is None else X, row_labels, columns)
     errors = None if errors is None else read_only(errors)
-    leaves = leaves_of(table, noise, groups, labels, errors, quiet=True, are_apart=X is None)
-    model = Model.of_parts(table, leaves, given["covariance"], noise, used, fitted, given["transform"])
+    leaves = leaves_of(table, noise, groups, labels, errors, are_apart=X is None)
+    model = Model.of_parts(table, leaves, given["covariance"], noise, used, fitted, given["transform"], given["info"])
     of_trees = ("log_weights", "log_joint", "log_evidence", "theta", "tail_scale", "imputed")
     draws = Draws(children, times, **{name: given[name] for name in of_trees}, series=given["chain"])
     return model, draws
@@ -51,7 +51,7 @@ def checked_draws(model: Model, draws: Draws) -> Draws:
     tail_scale = check_array("tail_scale", draws.tail_scale, trees=n_trees, rows=n_rows)
     if tail_scale is not None and not np.all(tail_scale > 0.0):
         raise InputError("tail_scale must hold positive numbers.")
-    n_missing = int(np.isnan(model.table.values).sum())
+    n_missing = model.n_missing
     series = check_array("chain", draws.series, np.int64, trees=n_trees)
     draws = draws._replace(series=series, times=times)
     return Draws(

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import __version__
 from .._runtime.formatting import number
-from ..posterior.io.pandas_output import INDEX
+from ..model.data.table import INDEX
 from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
 

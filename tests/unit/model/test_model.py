@@ -5,6 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.preprocessing import StandardScaler
 
 import coaltree as ct
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
@@ -14,7 +17,7 @@ from coaltree.model.model import Model
 from coaltree.model.process.diffusion import contrasts
 from coaltree.model.process.noise import NoiseDraw, noise_model, row_variances
 from coaltree.model.process.whitened import make_problem
-from tests.fits import QUICK, assert_same, quick_fit
+from tests.fits import QUICK, quick_fit
 from tests.fits import data as random_rows
 
 LEAF = np.array([0, 1, 1, 2, 0, 3, 1, 3, 1, 2, 1, 1, 4])
@@ -116,33 +119,65 @@ def test_equal_rows_end_in_a_tree():
     assert np.all(post.theta["amplitude"] > 0)
 
 
-def test_empty_rows_are_left_out():
-    X = random_rows()
-    X[[1, 4]] = np.nan
-    with pytest.warns(CoaltreeWarning, match="2 rows with missing values only are left out of the tree: '1', '4'"):
-        post = quick_fit(X)
-    assert post.n == len(X) - 2 and post.info["empty_rows"] == {"names": ["1", "4"], "places": [1, 4]}
-    assert post.labels == tuple(str(i) for i in range(len(X)) if i not in (1, 4))
-    assert_same(post, quick_fit(np.delete(X, [1, 4], axis=0)))
-
-
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_rows_equal_where_both_have_values_are_kept_apart():
     """It is not transitive: b and c differ, and a agrees with both."""
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [1.0, 2.0, 4.0], [0.0, 5.0, 3.0], [0.5, 5.0, 1.0]])
-    with pytest.warns(CoaltreeWarning, match="rows '1' and '0' are equal in every column that both have, so that"):
-        post = quick_fit(X, "spherical")
+    post = quick_fit(X, "spherical")
     assert post.n == 5 and (post.draws.times > 0.0).all() and np.isfinite(post.log_joint).all()
     assert post.model.fitted is not None and len(np.unique(post.model.fitted[:3, 0])) == 3
     np.testing.assert_array_equal(post.model.X, X)
     assert quick_fit(X, "spherical", noise=0.1).model.fitted is None
 
 
-def test_empty_columns_are_refused():
+def test_rows_and_columns_without_values_are_refused():
     X = random_rows()
     X[:, 1] = np.nan
-    with pytest.raises(InputError, match="column 1 of X has only missing values"):
+    with pytest.raises(InputError, match="column 1 of X has only missing values; drop it"):
         quick_fit(X)
+    with pytest.raises(InputError, match="rows '0', '1', '2', '3', '4', '5' and 2 more of X have only missing values"):
+        quick_fit(np.full(X.shape, np.nan))
+
+
+def test_ties_are_spread_only_where_variances_are_learnt_by_column():
+    X = np.column_stack([random_rows(), np.arange(8) % 3])
+    for family, is_spread in (("scaled", False), ("spherical", False), ("diagonal", True), ("full", True)):
+        model = Model.of(X, family, ct.Noise())
+        assert model.is_spread == is_spread == ("ties" in model.info)
+        np.testing.assert_array_equal(model.values[:, :3], X[:, :3])
+    assert "column 3" in model.info["ties"]
+
+
+def test_models_are_equal_by_value():
+    frame = pd.DataFrame(random_rows(), columns=list("abc"))
+    frame.iloc[2, 1] = np.nan
+    model = Model.of(frame, "diagonal", ct.Noise())
+    assert model == Model.of(frame.copy(), "diagonal", ct.Noise())
+    others = {
+        "table": (frame + 1.0, "diagonal", ct.Noise(), {}),
+        "covariance": (frame, ct.Diagonal(np.ones(3)), ct.Noise(), {}),
+        "noise": (frame, "diagonal", ct.Noise(tails="student"), {}),
+        "leaves": (frame, "diagonal", ct.Noise(), {"errors": np.linspace(1.0, 2.0, 8)}),
+    }
+    for name, (X, covariance, noise, more) in others.items():
+        assert model.first_difference(Model.of(X, covariance, noise, **more)) == name
+    smooth = [Model.of(frame, ct.Kernel(RBF(length)), ct.Noise(0.1)) for length in (1.0, 1.0, 2.0)]
+    assert smooth[0] == smooth[1] != smooth[2]
+
+
+def test_log_jacobian_is_that_of_the_columns_in_the_model():
+    X = np.exp(random_rows())
+    X[3, 1] = np.nan
+    table = np.column_stack([X, np.ones(8)])
+    model = Model.of(table, "diagonal", ct.Noise(), transform=ct.Preprocessor(log=[0], log1p=[1], scale="columns"))
+    seen = np.nan_to_num(np.log1p(X[:, 1]))
+    expected = -np.log(X[:, 0]) - seen - np.log(model.transform.scale_[[0, 2]]).sum()
+    expected -= np.where(np.isnan(X[:, 1]), 0.0, np.log(model.transform.scale_[1]))
+    np.testing.assert_allclose(model.log_jacobian(model.X), expected)
+    assert not Model.of(X, "diagonal", ct.Noise()).log_jacobian(X).any()
+    for transform, is_known in ((StandardScaler(), True), (PCA(2), False), (ct.Preprocessor(scale="rows"), False)):
+        model = Model.of(np.nan_to_num(X), "diagonal", ct.Noise(), transform=transform)
+        assert np.isfinite(model.log_jacobian(model.X)).all() == is_known
 
 
 def test_full_covariance_announces_its_cost(monkeypatch):

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...model.data.columns import imputed_in_model
 from ...model.draws import Merges, State
 from ...model.model import Model
 from ...model.process.noise import NOISE_LEVEL, at_least_floor, first_draw
@@ -49,7 +48,6 @@ def _from_draw(posterior: Posterior, t: int, model: Model) -> State:
     if scales is not None and model.n_scales and scales.shape[1] == len(model.leaves.places):
         noise = noise._replace(tail_scale=np.array(scales[t, model.leaves.kept]))
     if posterior.draws.imputed is not None and model.n_missing:
-        assert posterior.model.X is not None  # whose entries these are
-        last = imputed_in_model(posterior.draws.imputed[t : t + 1], posterior.model.X, posterior.model.used)[0]
+        last = posterior.draws.imputed[t]
         imputed = last if len(last) == model.n_missing else imputed
     return State(tree, model.covariance.with_theta(theta), noise, imputed)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import InputError
+from ..data.table import aligned
 from .base import Covariance, Statistics
 from .conjugate import Diagonal, Fixed, Full, Scaled, Spherical
 from .grid import Matern32
@@ -32,8 +33,11 @@ _BY_NAME = {
 }
 
 
-def as_covariance(spec: CovarianceLike, d: int | None = None) -> Covariance:
-    """Turn a name, a (d, d) array or a covariance object into a covariance, and check that it fits d columns."""
+def as_covariance(spec: CovarianceLike, d: int | None = None, names: Sequence[str] | None = None) -> Covariance:
+    """Turn a name, a (d, d) array or a covariance object into a covariance, and check that it fits d columns.
+
+    A DataFrame whose rows and columns are named as these columns are is put into their order.
+    """
     if isinstance(spec, str):
         if spec == "auto":
             raise InputError(f'covariance="{spec}" is for fit, which learns it; here, name one or give a (d, d) array.')
@@ -46,6 +50,8 @@ def as_covariance(spec: CovarianceLike, d: int | None = None) -> Covariance:
     elif isinstance(spec, type) and issubclass(spec, Covariance):
         raise InputError(f"covariance must be an object such as {spec.__name__}(…), not the class itself.")
     elif hasattr(spec, "__array__") or isinstance(spec, (list, tuple)):
+        if hasattr(spec, "iloc") and names is not None:
+            spec = aligned("covariance", aligned("covariance", spec, names).T, names).T
         covariance = Fixed(np.asarray(spec))
     else:
         raise InputError(

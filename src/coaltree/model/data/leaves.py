@@ -1,9 +1,11 @@
-"""From a table to what chains work on: distinct rows, their leaves and their noise.
+"""Leaves of a table: rows that measure the same thing, and rows that are copies of others.
 
-Rows without any value say nothing of the tree, and are left out of it with a warning that names them.
+Copies have no density under the model without a fixed noise: they are merged at time 0 before sampling, and put back on
+the trees by `Distinct.expand`. Trees are drawn over the distinct leaves.
 """
 
 import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,47 +13,58 @@ import numpy as np
 from ..._runtime.formatting import count
 from ...errors import CoaltreeWarning, InputError
 from ..process.noise import Noise, check_errors
-from .duplicates import Distinct, find_distinct
 from .missing import check_observed
-from .replicates import Replicates, read_groups, replicates_of
+from .replicates import Replicates, replicates_of
 from .table import Table, check_names
 
-EMPTY_ROWS = "empty_rows"  # where a posterior keeps what was left out
+
+class Distinct(NamedTuple):
+    """Which rows are copies of which: row i equals distinct row ``group[i]``, first seen at ``first[group[i]]``."""
+
+    first: np.ndarray  # (g,) row numbers
+    group: np.ndarray  # (n,)
+
+    @property
+    def n_copies(self) -> int:
+        """How many rows repeat an earlier one."""
+        return len(self.group) - len(self.first)
+
+    def expand(self, children: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Turn trees over the g distinct rows, (T, g-1, 2) and (T, g-1), into trees over all n rows."""
+        n, g = len(self.group), len(self.first)
+        if n == g:
+            return children, times
+        node_of_group = self.first.copy()
+        merges_of_copies = []
+        for i in np.flatnonzero(self.first[self.group] != np.arange(n)):
+            merges_of_copies.append((node_of_group[self.group[i]], i))
+            node_of_group[self.group[i]] = n + len(merges_of_copies) - 1
+        copies = len(merges_of_copies)
+        new_node = np.concatenate([node_of_group, n + copies + np.arange(g - 1)])
+        zero_merges = np.broadcast_to(np.array(merges_of_copies), (len(times), copies, 2))
+        return (
+            np.concatenate([zero_merges, new_node[children]], axis=1).astype(np.int32),
+            np.concatenate([np.zeros((len(times), copies)), times], axis=1),
+        )
 
 
-def without_empty_rows(table: Table, groups: Any, errors: Any) -> tuple[Table, Any, Any, dict[str, Any]]:
-    """The rows that have values, their groups and errors, and for `info` which leaves are gone."""
-    is_empty = np.isnan(table.values).all(axis=1)
-    n = len(is_empty)
-    if not is_empty.any() or is_empty.all() or np.isnan(table.values).all(axis=0).any():
-        return table, groups, errors, {}  # a table without values is refused later, as is an empty column
-    kept = np.flatnonzero(~is_empty)
-    if len(kept) < 2:
-        raise InputError(f"X must have at least 2 rows with values; {n - 1} of {n} have only missing ones.")
-    gone = [table.labels[i] for i in np.flatnonzero(is_empty)]
-    warnings.warn(
-        f"{count(len(gone), 'row')} with missing values only {'is' if len(gone) == 1 else 'are'} left out of the tree: "
-        f"{', '.join(map(repr, gone))}.",
-        CoaltreeWarning,
-        stacklevel=4,
-    )
-    leaves = list(table.labels)
-    if groups is not None:
-        leaf, names = read_groups(groups, n)
-        leaves, groups = list(names), [names[leaf[i]] for i in kept]
-    left = {table.labels[i] for i in kept} if groups is None else set(groups)
-    places = [i for i, name in enumerate(leaves) if name not in left]
-    errors = check_errors(errors, n)
-    part = Table(np.ascontiguousarray(table.values[kept]), tuple(table.labels[i] for i in kept), table.features)
-    about = {EMPTY_ROWS: {"names": [leaves[i] for i in places], "places": places}} if places else {}
-    return part, groups, None if errors is None else errors[kept], about
+def find_distinct(values: np.ndarray) -> Distinct:
+    """Group identical rows (n, d); those with missing entries (NaN) are equal to no other.
+
+    Rows are compared after centring, as samplers see them: a difference that centring rounds away counts as none.
+    """
+    everyone = np.arange(len(values))
+    # not centred where differences might be infinite; -0.0 and 0.0 are the same
+    moderate = np.where(np.abs(values) < 1e300, values, 0.0)
+    rows = values - moderate.sum(axis=0) / np.maximum(np.isfinite(values).sum(axis=0), 1) + 0.0
+    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    # of shape (n, 1) in NumPy 2.0
+    twin = np.where(np.isnan(rows).any(axis=1), everyone, first[group.ravel()])
+    return Distinct(*np.unique(twin, return_inverse=True))
 
 
 class Leaves(NamedTuple):
-    """Which rows of a table are used, and the leaves they measure.
-
-    Trees are drawn over the distinct leaves; `distinct.expand` puts the others back.
-    """
+    """Which rows of a table are used, and the leaves they measure."""
 
     labels: tuple[str, ...]  # names of all leaves
     groups: np.ndarray | None  # (rows of the table,) the leaf of each, where groups were given
@@ -80,80 +93,102 @@ _NONE = np.empty(0, np.int64)
 NO_LEAVES = Leaves((), None, Distinct(_NONE, _NONE), _NONE, None, None, False)  # of a model that chains alone see
 
 
-def read_leaves(table: Table, noise: Noise, groups: Any = None, errors: Any = None, *, quiet: bool = False) -> Leaves:
-    """Find the leaves of a table's rows, and which of them are copies of others."""
+def read_leaves(table: Table, noise: Noise, groups: Any = None, errors: Any = None) -> Leaves:
+    """Find the leaves of a table's rows, and which of them are copies of others; warn of these."""
     errors = check_errors(errors, len(table.values))
     check_observed(table.values, table.labels, table.features)
     if errors is not None and noise.level == 0.0:
         raise InputError('errors scale the noise, which is 0; leave noise out, or give "learn" or a positive number.')
-    if groups is None:
-        return leaves_of(table, noise, None, table.labels, errors, quiet=quiet)
-    leaf, labels = read_groups(groups, len(table.values))
-    check_names("group", labels)
-    if len(labels) < len(leaf) and noise.level == 0.0:
-        raise InputError(
-            'rows of one group differ by their noise, which is 0; leave noise out, or give "learn" or a number.'
+    leaf, labels = None, table.labels
+    if groups is not None:
+        leaf, labels = read_groups(groups, len(table.values))
+        check_names("group", labels)
+        if len(labels) < len(leaf) and noise.level == 0.0:
+            raise InputError(
+                'rows of one group differ by their noise, which is 0; leave noise out, or give "learn" or a number.'
+            )
+    leaves = leaves_of(table, noise, leaf, labels, errors)
+    if n_copies := leaves.distinct.n_copies:
+        copy = int(np.argmax(leaves.distinct.first[leaves.distinct.group] != np.arange(len(labels))))
+        twin = leaves.distinct.first[leaves.distinct.group[copy]]
+        _warn(
+            f"X has {count(n_copies, 'duplicate row')} (for example {labels[twin]!r} and {labels[copy]!r}, equal "
+            "exactly or to within rounding), merged at time 0. A fixed noise, such as noise=0.1 (--noise 0.1), keeps "
+            "them apart."
         )
-    return leaves_of(table, noise, leaf, labels, errors, quiet=quiet)
+    if leaf is not None and leaves.replicates is None:
+        _warn("every group has one row, so that groups change nothing but the names of the leaves.")
+    elif leaf is not None and noise.is_learnt:
+        _warn_of_copies(table, leaf, labels)
+    return leaves
 
 
 def leaves_of(
     table: Table,
     noise: Noise,
-    groups: np.ndarray | None,
+    leaf: np.ndarray | None,
     labels: tuple[str, ...],
     errors: np.ndarray | None,
     *,
-    quiet: bool,
     are_apart: bool = False,
 ) -> Leaves:
     """The leaves of these names, where the leaf of each row is known, or every row is one.
 
-    No row is taken for a copy of another under a fixed noise, or if they are known to be apart.
+    No row is taken for a copy of another under a fixed noise, or if they are known to be apart; of leaves those that
+    have one row may be.
     """
     fixed = are_apart or (not noise.is_learnt and noise.level > 0.0)
-    if groups is None:
-        distinct = find_distinct(table.values, labels, has_density=fixed, quiet=quiet)
+    of_rows = np.arange(len(table.values)) if leaf is None else leaf
+    alone, twin = np.flatnonzero(np.bincount(of_rows)[of_rows] == 1), np.arange(len(labels))
+    if not fixed:
+        among = find_distinct(table.values[alone])
+        twin[of_rows[alone]] = of_rows[alone[among.first[among.group]]]
+    distinct = Distinct(*np.unique(twin, return_inverse=True))
+    if leaf is None:
         return Leaves(labels, None, distinct, distinct.first, None, errors, fixed)
-    distinct = _distinct_leaves(table, groups, np.bincount(groups), labels, fixed, quiet)
     number = np.full(len(labels), -1)
     number[distinct.first] = np.arange(len(distinct.first))
-    kept = np.flatnonzero(number[groups] >= 0)
-    replicates = replicates_of(number[groups[kept]]) if len(kept) > len(distinct.first) else None
-    return Leaves(labels, groups, distinct, kept, replicates, errors, fixed or replicates is not None)
+    kept = np.flatnonzero(number[leaf] >= 0)
+    replicates = replicates_of(number[leaf[kept]]) if len(kept) > len(distinct.first) else None
+    return Leaves(labels, leaf, distinct, kept, replicates, errors, fixed or replicates is not None)
 
 
-def _distinct_leaves(
-    table: Table, leaf: np.ndarray, counts: np.ndarray, labels: tuple[str, ...], has_density: bool, quiet: bool
-) -> Distinct:
-    """Leaves of one row that equal another such leaf are its copies; leaves of several rows stay apart."""
-    alone = np.flatnonzero(counts[leaf] == 1)
-    distinct = Distinct(np.arange(len(labels)), np.arange(len(labels)))
-    if len(alone) < 2:
-        return distinct
-    among = find_distinct(table.values[alone], [labels[i] for i in leaf[alone]], has_density=has_density, quiet=quiet)
-    twin = np.arange(len(labels))
-    twin[leaf[alone]] = leaf[alone[among.first[among.group]]]
-    first, group = np.unique(twin, return_inverse=True)
-    return Distinct(first, group)
+def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The leaf of each row and the leaves' names, in order of first sight, from one value a row."""
+    is_sequence = isinstance(groups, Iterable) and not isinstance(groups, str)
+    names = [_group_name(value) for value in groups] if is_sequence else []
+    if len(names) != n_rows:
+        given = len(names) if is_sequence else repr(groups)
+        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {given}.")
+    number: dict[str, int] = {}
+    leaf = np.array([number.setdefault(name, len(number)) for name in names])
+    if len(number) < 2:
+        raise InputError("groups must name at least two groups; all rows have the same.")
+    return leaf, tuple(number)
 
 
-def warn_of_groups(rows: Leaves, table: Table, noise: Noise) -> None:
-    """Groups of one row each say nothing of the noise, and copies within a group say that there is none."""
-    if rows.groups is None:
+def _group_name(value: Any) -> str:
+    name = str(value)
+    if isinstance(value, np.ndarray | list | tuple):
+        raise InputError("groups must have one value for each row, not a sequence for each.")
+    if name == "" or (not isinstance(value, str) and name in ("None", "nan", "NaN", "NaT", "<NA>", "--")):
+        raise InputError("groups has a missing value or an empty name; give every row a group.")
+    return name
+
+
+def _warn_of_copies(table: Table, leaf: np.ndarray, labels: Sequence[str]) -> None:
+    """Copies within a group say that there is no noise."""
+    same = find_distinct(np.column_stack([leaf, table.values]))
+    if not same.n_copies:
         return
-    message = None
-    if rows.replicates is None:
-        message = "every group has one row, so that groups change nothing but the names of the leaves."
-    elif noise.is_learnt:
-        same = find_distinct(np.column_stack([rows.groups, table.values]), quiet=True)
-        twin = same.first[same.group]
-        if same.n_copies:
-            i = int(np.argmax(twin != np.arange(len(twin))))
-            message = (
-                f"rows {table.labels[twin[i]]!r} and {table.labels[i]!r} of group {rows.labels[rows.groups[i]]!r} are "
-                f"equal in every column ({same.n_copies} such row(s) in all); drop those that are copies and not "
-                "measurements, for they draw a learnt noise towards 0."
-            )
-    if message is not None:
-        warnings.warn(message, CoaltreeWarning, stacklevel=4)
+    twin = same.first[same.group]
+    i = int(np.argmax(twin != np.arange(len(twin))))
+    _warn(
+        f"rows {table.labels[twin[i]]!r} and {table.labels[i]!r} of group {labels[leaf[i]]!r} are equal in every "
+        f"column ({same.n_copies} such row(s) in all); drop those that are copies and not measurements, for they draw "
+        "a learnt noise towards 0."
+    )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, CoaltreeWarning, stacklevel=5)

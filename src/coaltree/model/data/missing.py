@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..._runtime.formatting import shortlist
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, standard_normal
 from ...errors import InputError
@@ -30,23 +31,9 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
     for axis, names, what in ((1, labels, "row"), (0, features, "column")):
         empty = np.flatnonzero(~seen.any(axis=axis))
         if len(empty):
-            said = ", ".join(repr(names[i]) if names else str(i) for i in empty.tolist())
+            listed = shortlist([repr(names[i]) if names else str(i) for i in empty.tolist()])
             which, has, it = (what, "has", "it") if len(empty) == 1 else (f"{what}s", "have", "them")
-            raise InputError(f"{which} {said} of X {has} only missing values; drop {it}.")
-
-
-def check_apart(values: np.ndarray, labels: Sequence[str], *, has_density: bool = False) -> None:
-    """Refuse rows with missing entries that the model would put at distance 0 from others.
-
-    With a fixed noise these have a density; a learnt one they would draw down to 0.
-    """
-    pair = None if has_density else agreeing_pair(values)
-    if pair is not None:
-        one, other = labels[pair[0]], labels[pair[1]]
-        raise InputError(
-            f"rows {one!r} and {other!r} are equal in every column that both have, so their distance is 0; "
-            "drop one of them, or give a fixed noise, such as noise=0.1."
-        )
+            raise InputError(f"{which} {listed} of X {has} only missing values; drop {it}.")
 
 
 def agreeing_pair(values: np.ndarray) -> tuple[int, int] | None:
@@ -133,66 +120,6 @@ def impute(
     (stream,) = make_streams(rng, 1)
     _draw_leaves(walk, missing, precision_of(covariance, d), stream)
     return walk.mean[:n].copy()
-
-
-def draw_missing(
-    children: np.ndarray,
-    times: np.ndarray,
-    values: np.ndarray,
-    sd: np.ndarray,
-    leaf_var: np.ndarray,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Return `values` (n, q) with all missing entries (NaN) drawn at once, each column alone, with Φ = diag(sd²).
-
-    Upward messages of the observed entries, then values from the root down: an exact draw, not a step of a chain.
-    """
-    filled = values.copy()
-    (stream,) = make_streams(rng, 1)
-    _draw_columns(children, times, filled, sd, leaf_var, stream)
-    return filled
-
-
-@jit
-def _draw_columns(
-    children: np.ndarray,
-    times: np.ndarray,
-    values: np.ndarray,
-    sd: np.ndarray,
-    leaf_var: np.ndarray,
-    stream: np.ndarray,
-) -> None:
-    n = values.shape[0]
-    mean, var, age = np.zeros(2 * n - 1), np.empty(2 * n - 1), np.zeros(2 * n - 1)
-    for k in range(n - 1):
-        age[n + k] = times[k]
-    for f in range(values.shape[1]):
-        for i in range(n):
-            is_missing = math.isnan(values[i, f])
-            mean[i], var[i] = (0.0, math.inf) if is_missing else (values[i, f], leaf_var[i])
-        for k in range(n - 1):
-            a, b = children[k]
-            v, w = var[a] + times[k] - age[a], var[b] + times[k] - age[b]
-            mean[n + k], var[n + k] = _product(mean[a], v, mean[b], w)
-        root = 2 * n - 2
-        mean[root] += sd[f] * math.sqrt(var[root]) * standard_normal(stream)
-        for k in range(n - 2, -1, -1):  # from here on `mean` holds the values that were drawn
-            for c in children[k]:
-                centre, v = _product(mean[n + k], times[k] - age[c], mean[c], var[c])
-                mean[c] = centre + sd[f] * math.sqrt(v) * standard_normal(stream)
-        for i in range(n):
-            if math.isnan(values[i, f]):
-                values[i, f] = mean[i] + sd[f] * math.sqrt(leaf_var[i]) * standard_normal(stream)
-
-
-@jit
-def _product(a: float, v: float, b: float, w: float) -> tuple[float, float]:
-    """Mean and variance of the product of N(a, v) and N(b, w); an infinite variance says nothing."""
-    if math.isinf(w):
-        return a, v
-    if math.isinf(v) or w == 0.0:
-        return b, w
-    return a + (b - a) * v / (v + w), v * w / (v + w)
 
 
 @jit

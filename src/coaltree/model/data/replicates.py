@@ -12,13 +12,11 @@ for thousands.
 """
 
 import math
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...errors import InputError
 from ..covariance.base import Covariance, Statistics, Whitener
 from ..process.diffusion import LOG_2PI, join
 
@@ -135,26 +133,3 @@ def leaf_means(values: np.ndarray, leaf: np.ndarray) -> np.ndarray:
     np.add.at(total, leaf, np.where(seen, values, 0.0))
     np.add.at(number, leaf, seen)
     return np.where(number > 0, total / np.maximum(number, 1.0), np.nan)
-
-
-def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The leaf of each row and the leaves' names, in order of first sight, from one value a row."""
-    is_sequence = isinstance(groups, Iterable) and not isinstance(groups, str)
-    names = [_group_name(value) for value in groups] if is_sequence else []
-    if len(names) != n_rows:
-        given = len(names) if is_sequence else repr(groups)
-        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {given}.")
-    number: dict[str, int] = {}
-    leaf = np.array([number.setdefault(name, len(number)) for name in names])
-    if len(number) < 2:
-        raise InputError("groups must name at least two groups; all rows have the same.")
-    return leaf, tuple(number)
-
-
-def _group_name(value: Any) -> str:
-    name = str(value)
-    if isinstance(value, np.ndarray | list | tuple):
-        raise InputError("groups must have one value for each row, not a sequence for each.")
-    if name == "" or (not isinstance(value, str) and name in ("None", "nan", "NaN", "NaT", "<NA>")):
-        raise InputError("groups has a missing value or an empty name; give every row a group.")
-    return name

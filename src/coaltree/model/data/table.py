@@ -1,12 +1,14 @@
 """`Table`: what the user gave, an array or a DataFrame, as checked numbers with names of rows and columns."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InputError
+from ..._runtime.formatting import shortlist
+from ...errors import CoaltreeWarning, InputError
 
 
 class Table(NamedTuple):
@@ -17,36 +19,53 @@ class Table(NamedTuple):
     features: tuple[str, ...] | None
 
 
+INDEX = "index"  # in `info`: that a DataFrame was fitted, and what its index was
 NO_TABLE = Table(np.empty((0, 0)), (), None)  # of a model that chains alone see
 
 
-def column_names(X: Any) -> tuple[str, ...] | None:
-    """The names of the columns of a `Table` or DataFrame, None for anything else."""
-    if isinstance(X, Table):
-        return X.features
-    index, columns = getattr(X, "index", None), getattr(X, "columns", None)
-    return None if index is None or columns is None else tuple(str(name) for name in columns)
-
-
 def as_frame(X: Any) -> Any:
-    """A table of polars, PyArrow, xarray or another package as the DataFrame of its own `to_pandas`; X otherwise."""
-    convert = getattr(X, "to_pandas", None)
-    if not callable(convert) or isinstance(X, type):
-        return X
-    try:
-        found = convert()
-    except Exception as error:  # whatever that package raises
-        why = " ".join(str(error).split())[:200]
-        raise InputError(f"X is a {type(X).__name__} that cannot be made a DataFrame: {why}") from error
-    return found if hasattr(found, "columns") and hasattr(found, "index") else X
+    """A table of polars, PyArrow, xarray, … as a DataFrame, masked entries as NaN; all else as it is."""
+    if isinstance(X, type):
+        raise InputError(f"X must be a table of numbers, not the class {X.__name__}.")
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biuf" else X.astype(object), np.nan)
+    kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
+    if callable(getattr(X, "to_pandas", None)):
+        try:
+            frame = X.to_pandas()
+        except Exception as error:  # whatever that package raises
+            why = " ".join(str(error).split())[:200]
+            raise InputError(f"X is a {kind} that cannot be made a DataFrame: {why}") from error
+        return frame if is_frame(frame) else X
+    for method in ("collect", "compute"):
+        if hasattr(X, "columns") and hasattr(X, method):
+            raise InputError(f"X is a {kind}, which is not in memory; give X.{method}().")
+    return X
 
 
-def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2) -> Table:
-    """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed."""
-    X = as_frame(X)
-    _refuse_other_tables(X)
-    features = column_names(X)
-    values = X.values if isinstance(X, Table) else _as_numbers(X, features)
+def is_frame(X: Any) -> bool:
+    """Whether X is a DataFrame, or much like one."""
+    return hasattr(X, "columns") and hasattr(X, "index") and not callable(X.index)
+
+
+def describe(index: Any) -> dict[str, Any]:
+    """What a file keeps of an index."""
+    is_integer = getattr(index.dtype, "kind", "O") in "iu"
+    return {"name": None if index.name is None else str(index.name), "is_integer": is_integer}
+
+
+def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, are_groups_named: bool = False) -> Table:
+    """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed.
+
+    Equal names of columns are numbered, and those of rows where groups name the leaves; otherwise they are refused.
+    """
+    if isinstance(X, Table):
+        values, names, features = X
+    else:
+        X = as_frame(X)
+        features = numbered(map(str, X.columns), "columns of X") if is_frame(X) else None
+        values = _numbers_of_array(X) if features is None else _numbers_of_frame(X, features)
+        names = range(len(values)) if features is None else X.index
     if values.ndim != 2:
         raise InputError(f"X must have rows and columns, not {values.ndim} dimensions; reshape it to (n, d).")
     values = np.ascontiguousarray(values)  # sums round differently where memory is laid out by columns
@@ -55,11 +74,15 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2) ->
         raise InputError(f"X must have at least {minimum_rows} row(s), not {n}.")
     if d < 1:
         raise InputError("X must have at least one column.")
-    names = X.labels if isinstance(X, Table) else range(n) if features is None else X.index
-    labels = tuple(str(name) for name in names)
+    labels = tuple(map(str, names))
     if len(set(labels)) < n:
-        twice = next(name for name, times in Counter(labels).items() if times > 1)
-        raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
+        if not are_groups_named:
+            twice = next(name for name, times in Counter(labels).items() if times > 1)
+            raise InputError(
+                f"the index of X has the name {twice!r} twice; make it unique, reset the index, or give groups=X.index "
+                "where rows of one name measure the same thing."
+            )
+        labels = numbered(labels, None)
     if "" in labels:
         raise InputError(f"row {labels.index('')} of X has an empty name; give it one, or reset the index.")
     check_names("row", labels)
@@ -68,38 +91,60 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2) ->
     return Table(values, labels, features)
 
 
-def _refuse_other_tables(X: Any) -> None:
-    """Refuse tables that are not in memory, and whose own conversion would lose their names."""
-    package = type(X).__module__.split(".")[0]
-    if callable(getattr(X, "collect", None)) and not hasattr(X, "to_pandas") and not isinstance(X, type):
-        raise InputError(f"X is a {package} {type(X).__name__}, which is not in memory; give X.collect().")
-    if package == "dask" and hasattr(X, "columns"):
-        name = f"dask {type(X).__name__}"
-        raise InputError(f"X is a {name}; give a pandas DataFrame or an array, for example X.compute().")
+def numbered(names: Iterable[str], what: str | None) -> tuple[str, ...]:
+    """Names of which equal ones are numbered as pandas does (a, a.1, a.2), with a warning where `what` they name."""
+    names = tuple(names)
+    all_names, times, unique = set(names), Counter[str](), dict[str, None]()
+    if len(all_names) == len(names):
+        return names
+    for name in names:
+        new = name
+        while new in unique or (new != name and new in all_names):
+            times[name] += 1
+            new = f"{name}.{times[name]}"
+        unique[new] = None
+    if what is not None:
+        changed = [repr(new) for name, new in zip(names, unique, strict=True) if name != new]
+        warnings.warn(
+            f"{what} have equal names, which are numbered: {shortlist(changed)}.", CoaltreeWarning, stacklevel=4
+        )
+    return tuple(unique)
 
 
-def _as_numbers(X: Any, columns: tuple[str, ...] | None) -> np.ndarray:
-    if columns is not None:
-        # two columns may have the same name
-        text = [(name, dtype) for name, dtype in zip(columns, X.dtypes, strict=True) if not _is_number(dtype)]
-        if len(text) == 1:
-            raise InputError(f"column {text[0][0]!r} of X holds {text[0][1]}, not numbers; drop or encode it.")
-        if text:
-            names = [name for name, _ in text]
-            raise InputError(
-                f"columns {', '.join(map(repr, names))} of X hold {text[0][1]}, not numbers; drop or encode them, such "
-                f"as X.drop(columns={names})."
-            )
-        return np.array(X.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
+def aligned(name: str, values: Any, index: Any) -> Any:
+    """One value for each row or column: a Series in the order of their index, all else as it stands."""
+    if index is None or not hasattr(values, "iloc") or values.index.equals(index):
+        return values
+    own = list(values.index)
+    place = {label: i for i, label in enumerate(map(str, own))}
+    wanted = [str(label) for label in index]
+    if len(place) < len(own) or len(own) != len(wanted) or any(label not in place for label in wanted):
+        raise InputError(
+            f"the index of {name} must name the same as X does, each once; give {name}.to_numpy() to take it as it "
+            "stands."
+        )
+    return values.iloc[[place[label] for label in wanted]]
+
+
+def _numbers_of_frame(X: Any, names: tuple[str, ...]) -> np.ndarray:
+    text = [(name, dtype) for name, dtype in zip(names, X.dtypes, strict=True) if not _is_number(dtype)]
+    if text:
+        columns = f"column{'s' * (len(text) > 1)} {shortlist([repr(name) for name, _ in text])}"
+        hold, them = ("holds", "it") if len(text) == 1 else ("hold", "them")
+        raise InputError(f"{columns} of X {hold} {text[0][1]}, not numbers; drop or encode {them}.")
+    return np.array(X.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
+
+
+def _numbers_of_array(X: Any) -> np.ndarray:
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")
     try:
-        array = np.ma.asarray(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+        array = np.asarray(X)
         if np.iscomplexobj(array):
             raise InputError("X holds complex data, which is not supported; give real numbers.")
         if array.dtype.kind in "mM":
             raise InputError(f"X holds {array.dtype}, not numbers; give them as numbers in a unit of your choice.")
-        return np.ma.filled(array.astype(np.float64), np.nan)  # what is masked is missing
+        return array.astype(np.float64)
     except InputError:
         raise
     except (TypeError, ValueError, OverflowError):

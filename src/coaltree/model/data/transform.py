@@ -44,22 +44,31 @@ class Preprocessor:
     center: Axis = None
     scale: Axis = None
     # What `fit` finds, which a file holds too.
-    n_features_in_: int = field(default=0, kw_only=True)
     feature_names_in_: Sequence[str] | None = field(default=None, kw_only=True)
-    mean_: np.ndarray | None = field(default=None, kw_only=True)  #: (d,) of the columns, where they are centred.
-    scale_: np.ndarray | None = field(default=None, kw_only=True)  #: (d,) of the columns, where they are scaled.
+    mean_: Any = field(default=None, kw_only=True)  #: (d,) subtracted from the columns, perhaps 0.
+    scale_: Any = field(default=None, kw_only=True)  #: (d,) they are divided by, perhaps 1.
 
     def __post_init__(self) -> None:
         for name in ("center", "scale"):
             if getattr(self, name) is not None:
                 check_choice(name, getattr(self, name), ("rows", "columns"))
-        if self.n_features_in_ != 0:  # of a file
-            self._check_fitted()
+        if self.mean_ is not None:  # of a file
+            names, d = self.feature_names_in_, np.size(self.mean_)
+            are_numbers = np.shape(self.mean_) == np.shape(self.scale_) == (d,) and np.isfinite(self.mean_).all()
+            if not are_numbers or np.any(~(np.asarray(self.scale_) > 0.0)) or (names is not None and len(names) != d):
+                raise InputError("a fitted Preprocessor has values that do not fit each other.")
+            self.feature_names_in_ = None if names is None else tuple(map(str, names))
+            self._columns("log"), self._columns("log1p")
 
     def __repr__(self) -> str:
         settings = {name: getattr(self, name) for name in ("log", "log1p", "center", "scale")}
         inside = [f"{name}={value!r}" for name, value in settings.items() if value is not None and value is not False]
         return f"Preprocessor({', '.join(inside)})"
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the fitted table."""
+        return np.size(self.mean_)
 
     @property
     def is_by_columns(self) -> bool:
@@ -69,19 +78,18 @@ class Preprocessor:
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Keep the means and standard deviations of the columns of X (n, d); y is ignored."""
         table = read_table(X, allow_missing=True, minimum_rows=1)
-        self.n_features_in_, self.feature_names_in_ = table.values.shape[1], table.features
-        values = self._logarithms(table)
-        self.mean_ = _means(values.T) if self.center == "columns" else None
-        values = self._centred(values)
-        self.scale_ = _deviations(values.T) if self.scale == "columns" else None
+        d = table.values.shape[1]
+        self.feature_names_in_, self.mean_, self.scale_ = table.features, np.zeros(d), np.ones(d)
+        if self.center == "columns":
+            self.mean_ = _means(self._logarithms(table).T)
+        if self.scale == "columns":
+            self.scale_ = _deviations(self._centred(table).T)
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return rows (n, d) as they are fitted."""
-        values = self._centred(self._logarithms(read_table(X, allow_missing=True, minimum_rows=1)))
-        if self.scale == "rows":
-            return np.asarray(values / _deviations(values)[:, None])
-        return values if self.scale_ is None else np.asarray(values / self.scale_)
+        values = self._centred(read_table(X, allow_missing=True, minimum_rows=1))
+        return np.asarray(values / (_deviations(values)[:, None] if self.scale == "rows" else self.scale_))
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> np.ndarray:
         """Return ``fit(X).transform(X)``."""
@@ -91,18 +99,16 @@ class Preprocessor:
         """Return rows (n, d) as they were given; rows that were centred or scaled cannot be undone."""
         if not self.is_by_columns:
             raise InputError("rows that were centred or scaled cannot be transformed back.")
-        values = np.array(X, dtype=np.float64)
-        values = values if self.scale_ is None else values * self.scale_
-        values = values if self.mean_ is None else values + self.mean_
-        log, log1p = self._numbers("log"), self._numbers("log1p")
-        values[:, log1p] = np.expm1(values[:, log1p])
-        values[:, log] = np.exp(values[:, log])
+        values: np.ndarray = np.asarray(X, dtype=np.float64) * self.scale_ + self.mean_
+        for word, inverse in (("log1p", np.expm1), ("log", np.exp)):
+            columns = self._columns(word)
+            values[:, columns] = inverse(values[:, columns])
         return values
 
     def _logarithms(self, table: Table) -> np.ndarray:
         values, names = np.array(table.values), table.features
         for word, function, limit in (("log", np.log, 0.0), ("log1p", np.log1p, -1.0)):
-            columns = self._numbers(word)
+            columns = self._columns(word)
             bad = np.argwhere(values[:, columns] <= limit)
             if len(bad):
                 i, j = bad[0][0], columns[bad[0][1]]
@@ -114,12 +120,11 @@ class Preprocessor:
             values[:, columns] = function(values[:, columns])
         return values
 
-    def _centred(self, values: np.ndarray) -> np.ndarray:
-        if self.center == "rows":
-            return np.asarray(values - _means(values)[:, None])
-        return values if self.mean_ is None else np.asarray(values - self.mean_)
+    def _centred(self, table: Table) -> np.ndarray:
+        values = self._logarithms(table)
+        return np.asarray(values - (_means(values)[:, None] if self.center == "rows" else self.mean_))
 
-    def _numbers(self, word: str) -> list[int]:
+    def _columns(self, word: str) -> list[int]:
         """Numbers of the columns that `log` or `log1p` names."""
         given, names, d = getattr(self, word), self.feature_names_in_, self.n_features_in_
         if isinstance(given, bool | np.bool_):
@@ -133,20 +138,6 @@ class Preprocessor:
             numbers.append(int(number))
         return numbers
 
-    def _check_fitted(self) -> None:
-        """Refuse fitted values that do not fit each other."""
-        d, names = self.n_features_in_, self.feature_names_in_
-        arrays = {"mean_": (self.mean_, self.center), "scale_": (self.scale_, self.scale)}
-        are_good = is_whole(d) and (names is None or (len(names) == d and all(isinstance(name, str) for name in names)))
-        for values, axis in arrays.values():
-            are_good &= (values is not None) == (axis == "columns")
-            are_good &= values is None or (np.shape(values) == (d,) and bool(np.isfinite(values).all()))
-        if not are_good or (self.scale_ is not None and np.any(self.scale_ <= 0.0)):
-            raise InputError("a fitted Preprocessor has values that do not fit each other.")
-        self.feature_names_in_ = None if names is None else tuple(names)
-        self._numbers("log")
-        self._numbers("log1p")
-
 
 def fit_transform(table: Table, transformer: TransformLike | None) -> tuple[Table, Any]:
     """A table as a copy of the transformer returns it, fitted to it, and that copy."""
@@ -156,7 +147,7 @@ def fit_transform(table: Table, transformer: TransformLike | None) -> tuple[Tabl
     if isinstance(transformer, type) or not is_one:
         raise InputError(
             "transform must be a scikit-learn transformer, such as coaltree.Preprocessor(log=True), not "
-            f"{transformer!r}."
+            f"{' '.join(repr(transformer).split())[:100]}."
         )
     transformer = copy.deepcopy(transformer)
     return transformed(table, transformer, "fit_transform"), transformer
@@ -170,8 +161,10 @@ def transformed(table: Table, transformer: Any, method: str = "transform") -> Ta
 
         X = DataFrame(X, table.labels, table.features)
     try:
-        result = np.asarray(getattr(transformer, method)(X))
+        result = getattr(transformer, method)(X)
+        result = np.asarray(result.toarray() if hasattr(result, "toarray") else result)
         values = result.astype(np.float64, casting="unsafe" if result.dtype == object else "same_kind", copy=False)
+        names: Any = transformer.get_feature_names_out() if hasattr(transformer, "get_feature_names_out") else ()
     except InputError:
         raise
     except Exception as error:  # whatever a stranger's transformer raises
@@ -179,16 +172,25 @@ def transformed(table: Table, transformer: Any, method: str = "transform") -> Ta
         raise InputError(f"transform: {name} cannot take these rows: {why}.") from error
     if values.ndim != 2 or len(values) != len(table.values) or values.shape[1] < 1 or np.isinf(values).any():
         raise InputError(f"transform: {name} must return one row of finite numbers for each row.")
-    return Table(np.ascontiguousarray(values), table.labels, _names_after(transformer, table, values.shape[1]))
+    names = tuple(map(str, names)) or table.features or ()
+    return Table(np.ascontiguousarray(values), table.labels, names if len(names) == values.shape[1] else None)
 
 
-def _names_after(transformer: Any, table: Table, d: int) -> tuple[str, ...] | None:
-    """What the transformer calls its columns; the given names where it does not say and there are as many."""
-    try:
-        names = tuple(map(str, transformer.get_feature_names_out()))
-    except Exception:  # it has no such method, or wants names
-        names = table.features or ()
-    return names if len(names) == d else None
+def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray | None:
+    """(m, d) log |dy/dx| of transformed entries y of values x, by columns; None where it is not known."""
+    if transformer is None:
+        return np.zeros(values.shape)
+    if isinstance(transformer, Preprocessor) and transformer.is_by_columns:
+        given = transformer.inverse_transform(values)
+        found = np.broadcast_to(-np.log(transformer.scale_), values.shape).copy()
+        for word, derivative in (("log", np.log), ("log1p", np.log1p)):
+            columns = transformer._columns(word)
+            found[:, columns] -= derivative(given[:, columns])
+        return found
+    if type(transformer).__name__ in ("StandardScaler", "RobustScaler", "MaxAbsScaler"):
+        scale = getattr(transformer, "scale_", None)
+        return np.broadcast_to(0.0 if scale is None else -np.log(scale), values.shape)
+    return None
 
 
 def _means(values: np.ndarray) -> np.ndarray:

@@ -107,7 +107,7 @@ def _has_squares(X: np.ndarray) -> bool:
 
 def _check_model(posterior: Posterior) -> None:
     value, X = posterior.model.covariance, posterior.model.X
-    if X is not None and posterior.draws.imputed is None and np.isnan(X).any():
+    if X is not None and posterior.draws.imputed is None and posterior.model.n_missing:
         raise ValueError("X has missing values, of which there are no draws")
     if value is not None and not isinstance(value, covariance.Covariance):
         raise ValueError("covariance is not one")

@@ -44,19 +44,10 @@ def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
         raise InputError(
             f"Posterior {number} has other leaf labels than the first; only the same leaves can be joined."
         )
-    for what, ours, theirs in (
-        ("parameters", ", ".join(post.theta) or "none", ", ".join(first.theta) or "none"),
-        ("covariance", type(post.model.covariance).__name__, type(first.model.covariance).__name__),
-        ("noise", repr(post.model.noise.given), repr(first.model.noise.given)),
-    ):
-        if ours != theirs:
-            raise InputError(f"Posterior {number} has other {what} than the first: {ours}, not {theirs}.")
-    if post.model.X is not None and first.model.X is not None and not _same(post.model.X, first.model.X):
-        raise InputError(f"Posterior {number} is of another table than the first; only the same rows can be joined.")
-    for name, what in (("used", "columns in the model"), ("errors", "errors"), ("groups", "groups")):
-        if not _same(getattr(post.model, name), getattr(first.model, name)):
-            raise InputError(f"Posterior {number} has other {what} than the first; fit the same table.")
-
-
-def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
+    ours, theirs = (", ".join(each.theta) or "none" for each in (post, first))
+    if ours != theirs:
+        raise InputError(f"Posterior {number} has other parameters than the first: {ours}, not {theirs}.")
+    different = post.model.first_difference(first.model)
+    if different is not None and (post.model.X is None) == (first.model.X is None):
+        what = {"leaves": "other errors or groups", "used": "other columns"}.get(different, f"another {different}")
+        raise InputError(f"Posterior {number} has {what} than the first; only draws of one model can be joined.")

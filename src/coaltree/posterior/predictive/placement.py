@@ -21,8 +21,8 @@ from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count, check_level
 from ...errors import CoaltreeWarning, InputError
 from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
-from ...model.data.duplicates import find_distinct
-from ...model.data.table import Table, as_frame, column_names, read_table
+from ...model.data.leaves import find_distinct
+from ...model.data.table import Table, read_table
 from ...model.data.transform import transformed
 from ...model.process.noise import typical_error
 from ...model.process.whitened import Problem
@@ -141,8 +141,9 @@ def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
     """The new rows, columns in the order that was fitted, transformed as these were."""
     require_model(posterior, "place")
     assert posterior.model.X is not None
-    X_new = as_frame(X_new)
-    transform, names = posterior.model.transform, column_names(X_new)
+    transform = posterior.model.transform
+    table = read_table(X_new, allow_missing=True, minimum_rows=1)
+    names = table.features
     d, fitted = posterior.model.X.shape[1], posterior.model.columns
     if transform is not None:
         d, fitted = getattr(transform, "n_features_in_", None), getattr(transform, "feature_names_in_", None)
@@ -156,7 +157,6 @@ def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
     if fitted is not None and names is not None:
         _check_names(names, fitted)
         order, names = [names.index(name) for name in fitted], fitted
-    table = read_table(X_new, allow_missing=True, minimum_rows=1)
     table = table._replace(values=table.values[:, order], features=names)
     if d is not None and table.values.shape[1] != d:
         raise InputError(f"the new rows must have the {d} columns that were fitted, not {table.values.shape[1]}.")
@@ -170,9 +170,6 @@ def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
     unknown = [name for name in names if name not in fitted]
     if unknown:
         raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")
-    if len(names) > len(fitted):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the new rows have two columns {twice!r}; drop one.")
 
 
 def _views(posterior: "Posterior", table: Table) -> list[View]:
@@ -191,9 +188,8 @@ def _views(posterior: "Posterior", table: Table) -> list[View]:
         for start in range(0, len(members), at_once):
             rows = members[start : start + at_once]
             twin = np.arange(posterior.n + len(rows))
-            if len(columns) > 0:
-                both = np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]])
-                distinct = find_distinct(both, has_density=model.noise.level != 0.0, quiet=True)
+            if len(columns) > 0 and model.noise.level == 0.0:  # else equal rows have a density
+                distinct = find_distinct(np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]]))
                 twin = distinct.first[distinct.group]
             views.append((rows, columns, twin))
     return views

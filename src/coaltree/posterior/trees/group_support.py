@@ -13,6 +13,7 @@ import numpy as np
 from ..._runtime.formatting import beside_limit, percent, shortened, shortlist
 from ..._runtime.validation import is_whole
 from ...errors import InputError
+from ...model.data.table import INDEX
 from ...numerics.weighted import weighted_quantile
 from ...tree.rooted import default_labels
 from ..clusters.closest_clades import closest_clades, times_inside
@@ -99,7 +100,7 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
         if len(member) != n:
             raise InputError(f"rows is a mask of {len(member):,} entries, but there are {n:,} leaves.")
     elif given and all(map(is_whole, given)) and not hasattr(rows, "get_indexer"):  # as an Index has
-        index = posterior.info.get(pandas_output.INDEX)
+        index = posterior.info.get(INDEX)
         if isinstance(index, dict) and index.get("is_integer") is True and labels != default_labels(n):
             raise InputError(
                 "rows are numbers, which may be positions or names, as the index of the fitted table has numbers too: "

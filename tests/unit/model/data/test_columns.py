@@ -7,13 +7,7 @@ import pytest
 
 from coaltree.errors import CoaltreeWarning, InputError
 from coaltree.model.covariance import Diagonal, Full, InverseGamma, InverseWishart, Scaled, Spherical
-from coaltree.model.data.columns import (
-    constant_columns,
-    dependent_columns,
-    imputed_everywhere,
-    imputed_in_model,
-    modelled,
-)
+from coaltree.model.data.columns import choose_columns, constant_columns, dependent_columns
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 4))
@@ -22,19 +16,19 @@ X = RNG.normal(size=(30, 4))
 def quiet(values, covariance, names=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoaltreeWarning)
-        return modelled(values, np.arange(len(values)), names, covariance)
+        return choose_columns(values, names, covariance)
 
 
 def choice_for(values):
     """What is told of "auto"."""
-    return quiet(values, "auto").info["covariance_choice"]
+    return quiet(values, "auto")[2]["covariance_choice"]
 
 
 def family_of(values):
     """What "auto" takes."""
-    model = quiet(values, "auto")
-    name = model.info["covariance_choice"].split(" (")[0]
-    assert type(model.covariance).__name__.lower() == name
+    covariance, _, info = quiet(values, "auto")
+    name = info["covariance_choice"].split(" (")[0]
+    assert type(covariance).__name__.lower() == name
     return name
 
 
@@ -57,11 +51,11 @@ def test_auto_says_why():
 
 def test_auto_counts_columns_that_vary():
     assert choice_for(np.column_stack([X[:15], np.ones(15)])).startswith("full (15 rows are enough for 4 columns")
-    assert isinstance(quiet(X, "auto").covariance, Full)
+    assert isinstance(quiet(X, "auto")[0], Full)
     for scales, family in (([1.0, 1.0, 1.0, 1.0], Spherical), ([1.0, 1.0, 1.0, 100.0], Scaled)):
-        model = quiet(np.column_stack([X[:9] * scales, np.ones(9)]), "auto")
-        assert isinstance(model.covariance, family)
-        np.testing.assert_array_equal(model.used, range(4))  # under either the constant is left out
+        covariance, used, _ = quiet(np.column_stack([X[:9] * scales, np.ones(9)]), "auto")
+        assert isinstance(covariance, family)
+        np.testing.assert_array_equal(used, range(4))  # under either the constant is left out
 
 
 EVEN = np.linspace(0.0, 1.0, 60)[np.array([RNG.permutation(60) for _ in range(24)]).T]  # the same range in each column
@@ -127,25 +121,25 @@ def test_columns_left_out_are_named_in_one_warning():
     table = np.column_stack([X, np.ones((30, 9)), X[:, 0] - 3 * X[:, 2]])
     names = [f"c{j}" for j in range(14)]
     with pytest.warns(CoaltreeWarning) as caught:
-        model = modelled(table, np.arange(30), names, "full")
+        covariance, used, _ = choose_columns(table, names, Full(np.eye(14)))
     (warning,) = caught
     assert str(warning.message) == (
         "left out of the model, though kept in tables and pictures: columns 'c4', 'c5', 'c6', 'c7', 'c8', 'c9' and 3 "
         "more (constant) and column 'c13' (a linear function of columns before it)."
     )
-    np.testing.assert_array_equal(model.used, range(4))
-    assert model.covariance.Phi.shape == (4, 4)
+    np.testing.assert_array_equal(used, range(4))
+    assert covariance.Phi.shape == (4, 4)
     for family in ("scaled", "diagonal"):
-        np.testing.assert_array_equal(quiet(table, family).used, [0, 1, 2, 3, 13])
-    assert quiet(table, "spherical").used is None
-    assert quiet(X, "full").used is None
+        np.testing.assert_array_equal(quiet(table, family)[1], [0, 1, 2, 3, 13])
+    assert quiet(table, "spherical")[1] is None
+    assert quiet(X, "full")[1] is None
 
 
 @pytest.mark.parametrize("family", ["auto", "scaled", "diagonal", "full"])
 def test_columns_that_are_all_constant_are_refused(family):
     with pytest.raises(InputError, match="every column of X is constant"):
-        modelled(np.ones((5, 3)), np.arange(5), None, family)
-    assert isinstance(quiet(np.ones((5, 3)), "spherical").covariance, Spherical)
+        choose_columns(np.ones((5, 3)), None, family)
+    assert isinstance(quiet(np.ones((5, 3)), "spherical")[0], Spherical)
 
 
 def test_dependent_columns_are_found_in_any_unit():
@@ -165,40 +159,19 @@ def test_columns_of_huge_values_are_neither_constant_nor_dependent():
 def test_dependent_columns_are_not_found_where_columns_outnumber_rows():
     wide = RNG.normal(size=(10, 40))
     assert not dependent_columns(wide).any()
-    np.testing.assert_array_equal(np.flatnonzero(dependent_columns(np.column_stack([wide, -wide[:, 33]]))), [40])
 
 
 def test_columns_in_use_keep_their_own_priors():
     table = np.column_stack([X[:, :2], np.ones(30)])
     prior = InverseGamma([1.0, 2.0, 3.0], 1.0)
-    diagonal = quiet(table, Diagonal([1.0, 2.0, 3.0], priors={"variances": prior})).covariance
+    diagonal = quiet(table, Diagonal([1.0, 2.0, 3.0], priors={"variances": prior}))[0]
     np.testing.assert_array_equal(diagonal.variances, [1.0, 2.0])
     np.testing.assert_array_equal(diagonal.priors["variances"].shape, [1.0, 2.0])
     S = np.diag([1.0, 2.0, 3.0])
-    full = quiet(table, Full(S, priors={"Phi": InverseWishart(7.0, S)})).covariance
+    full = quiet(table, Full(S, priors={"Phi": InverseWishart(7.0, S)}))[0]
     assert full.priors["Phi"].df == 6.0 and full.Phi.shape == (2, 2)
     for kept in (Diagonal([1.0, 2.0, 3.0], learn="amplitude"), Scaled([1.0, 2.0, 3.0]), Full(S, learn=False)):
-        assert quiet(table, kept).used is None  # a constant in known units says that branches are short
-
-
-def test_ties_are_spread_only_where_variances_are_learnt_by_column():
-    table = np.column_stack([X, RNG.integers(0, 3, 30)])
-    for family, is_spread in (("scaled", False), ("spherical", False), ("diagonal", True), ("full", True)):
-        model = quiet(table, family)
-        assert model.is_spread == is_spread == ("ties" in model.info)
-        np.testing.assert_array_equal(model.values[:, :4], X)
-    assert "column 4" in model.info["ties"]
-
-
-def test_imputed_entries_of_columns_left_out_follow_from_the_others():
-    table = np.column_stack([X, np.full(30, 2.5), 1e6 * X[:, 0] - X[:, 1]])
-    table[4, 4] = table[4, 5] = table[6, 5] = table[6, 0] = np.nan
-    used = np.arange(4)
-    imputed = np.array([[0.3], [1.0]])
-    everywhere = imputed_everywhere(imputed, table, used)
-    expected = [[2.5, 1e6 * X[4, 0] - X[4, 1], v, 1e6 * v - X[6, 1]] for v in (0.3, 1.0)]
-    np.testing.assert_allclose(everywhere, expected, rtol=1e-9)
-    np.testing.assert_array_equal(imputed_in_model(everywhere, table, used), imputed)
+        assert quiet(table, kept)[1] is None  # a constant in known units says that branches are short
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e100, 1e160, 1e300])

@@ -1,13 +1,17 @@
-"""The leaves of a table: which rows are copies, which are replicates, and which have no values."""
+"""The leaves of a table: which rows are copies, and which are replicates."""
+
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
 from coaltree import InputError, Noise
-from coaltree.model.data.duplicates import Distinct
-from coaltree.model.data.leaves import EMPTY_ROWS, read_leaves, without_empty_rows
+from coaltree.model.data.leaves import Distinct, find_distinct, read_groups, read_leaves
 from coaltree.model.data.table import Table
+
+pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 
 
 def table_of(X):
@@ -16,14 +20,14 @@ def table_of(X):
 
 def test_leaves_of_copies_are_merged_unless_the_noise_is_fixed():
     X = [[0.0], [1.0], [0.0]]
-    assert len(read_leaves(table_of(X), Noise("learn"), quiet=True).kept) == 2
-    assert len(read_leaves(table_of(X), Noise(0.1), quiet=True).kept) == 3
-    assert read_leaves(table_of(X), Noise("learn"), quiet=True).places.tolist() == [0, 1, 0]
+    assert len(read_leaves(table_of(X), Noise("learn")).kept) == 2
+    assert len(read_leaves(table_of(X), Noise(0.1)).kept) == 3
+    assert read_leaves(table_of(X), Noise("learn")).places.tolist() == [0, 1, 0]
 
 
 def test_leaves_of_one_row_may_be_copies_and_replicates_are_not():
     X = [[0.0], [1.0], [0.0], [5.0], [5.0]]
-    rows = read_leaves(table_of(X), Noise("learn"), ["a", "b", "c", "d", "d"], quiet=True)
+    rows = read_leaves(table_of(X), Noise("learn"), ["a", "b", "c", "d", "d"])
     assert rows.labels == ("a", "b", "c", "d")
     assert rows.distinct.first.tolist() == [0, 1, 3] and rows.distinct.group.tolist() == [0, 1, 0, 2]
     assert rows.kept.tolist() == [0, 1, 3, 4] and rows.places.tolist() == [0, 1, 0, 2, 3]
@@ -40,39 +44,51 @@ def test_leaves_with_groups_or_errors_need_a_noise(settings, words):
         ct.fit([[0.0], [1.0], [2.0]], noise=0.0, progress=False, **settings)
 
 
-NAMES = ("a", "b", "c", "d", "e")
+def test_duplicates_are_found_after_centring():
+    X = np.array([[0.0, 1.0], [1e-17, 1.0], [-5.0, 2.0], [-7.0, 1.0]])
+    distinct = find_distinct(X)
+    assert distinct.group.tolist() == [0, 0, 1, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert find_distinct(X[1:]).n_copies == 0
+        assert find_distinct(np.array([[1.7e308], [-1.7e308], [1.6e308]])).n_copies == 0
 
 
-def table(*empty):
-    values = np.arange(10.0).reshape(5, 2)
-    values[list(empty)] = np.nan
-    return Table(values, NAMES, ("x", "y"))
+def test_duplicates_are_put_back_on_the_trees_at_time_zero():
+    distinct = find_distinct(np.array([[1.0], [5.0], [1.0], [2.0], [1.0]]))
+    assert distinct.first.tolist() == [0, 1, 3] and distinct.group.tolist() == [0, 1, 0, 2, 0]
+    children, times = distinct.expand(np.array([[[0, 2], [3, 1]]]), np.array([[1.0, 4.0]]))
+    tree = ct.Tree(children[0], times[0])
+    np.testing.assert_array_equal(
+        tree.cophenetic(), [[0, 4, 0, 1, 0], [4, 0, 4, 4, 4], [0, 4, 0, 1, 0], [1, 4, 1, 0, 1], [0, 4, 0, 1, 0]]
+    )
 
 
-def test_without_empty_rows_nothing_changes():
-    whole = table()
-    found, *rest = without_empty_rows(whole, None, None)
-    assert found is whole and rest == [None, None, {}]
+def test_duplicates_with_missing_entries_stay_apart():
+    assert find_distinct(np.array([[1.0, np.nan], [1.0, np.nan], [2.0, 0.0], [2.0, 0.0]])).n_copies == 1
 
 
-def test_empty_rows_take_along_what_belongs_to_them():
-    with pytest.warns(ct.CoaltreeWarning, match="2 rows .* 'a', 'd'"):
-        found, _, errors, about = without_empty_rows(table(0, 3), None, [1.0, 2.0, 3.0, 4.0, 5.0])
-    assert found.labels == ("b", "c", "e") and found.features == ("x", "y")
-    np.testing.assert_array_equal(found.values, [[2.0, 3.0], [4.0, 5.0], [8.0, 9.0]])
-    np.testing.assert_array_equal(errors, [2.0, 3.0, 5.0])
-    assert about == {EMPTY_ROWS: {"names": ["a", "d"], "places": [0, 3]}}
+def test_read_groups_numbers_leaves_in_order_of_first_sight():
+    leaf, labels = read_groups(["b", "a", "b", 3], 4)
+    assert leaf.tolist() == [0, 1, 0, 2] and labels == ("b", "a", "3")
 
 
-def test_a_group_is_gone_only_with_all_its_rows():
-    with pytest.warns(ct.CoaltreeWarning, match="1 row with missing values only is left out of the tree: 'b'"):
-        _, groups, _, about = without_empty_rows(table(1), ["p", "p", "q", "q", "r"], None)
-    assert groups == ["p", "q", "q", "r"] and about == {}
-    with pytest.warns(ct.CoaltreeWarning):
-        *_, about = without_empty_rows(table(0, 1), ["p", "p", "q", "q", "r"], None)
-    assert about == {EMPTY_ROWS: {"names": ["p"], "places": [0]}}
-
-
-def test_one_row_with_values_is_too_few():
-    with pytest.raises(ct.InputError, match="at least 2 rows with values; 4 of 5"):
-        without_empty_rows(table(0, 1, 2, 3), None, None)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ["a", "b"],
+        "abc",
+        3,
+        ["a", None, "b"],
+        ["a", float("nan"), "b"],
+        ["a", np.datetime64("NaT"), "b"],
+        ["a", pd.NA, "b"],
+        ["a", "", "b"],
+        np.ma.masked_array(["a", "b", "c"], [False, True, False]),
+        ["a"] * 3,
+        np.arange(6).reshape(3, 2),
+    ],
+)
+def test_read_groups_refuses_bad_groups(bad):
+    with pytest.raises(InputError, match="groups"):
+        read_groups(bad, 3)

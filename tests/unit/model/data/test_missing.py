@@ -5,7 +5,7 @@ import pytest
 
 from coaltree.errors import InputError
 from coaltree.model.covariance import Covariance, Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
-from coaltree.model.data.missing import check_apart, check_observed, draw_missing, fill_at_random, impute, precision_of
+from coaltree.model.data.missing import agreeing_pair, check_observed, fill_at_random, impute, precision_of
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
 from tests.reference.missing import conditional_of_missing
@@ -122,30 +122,9 @@ def test_check_observed_names_rows_and_columns_without_values():
         check_observed(X, ("a", "b", "c"), None)
 
 
-def test_check_apart_refuses_rows_that_agree_where_observed():
+def test_agreeing_pair_is_equal_in_every_column_that_both_have():
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [0.0, 2.0, 3.0]])
-    with pytest.raises(InputError, match=r"rows 'b' and 'a' are equal in every column that both have"):
-        check_apart(X, ("a", "b", "c"))
-    check_apart(X, ("a", "b", "c"), has_density=True)
+    assert agreeing_pair(X) == (1, 0)
     X[1, 0] = 1.5
-    check_apart(X, ("a", "b", "c"))
-    one_shared = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, np.nan]])
-    check_apart(one_shared, ("a", "b"))
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.3])
-def test_draw_missing_draws_all_entries_of_a_column_at_once(noise):
-    covariance = Diagonal([1.0, 2.0, 0.5])
-    tree, X = example(6, 3, covariance, noise)
-    missing = np.zeros((6, 3), dtype=bool)
-    missing[[0, 1, 4], 2] = missing[5, 0] = True
-    gaps = np.where(missing, np.nan, X)
-    rng, variances = np.random.default_rng(1), np.full(6, noise)
-    sd = np.sqrt([1.0, 2.0, 0.5])
-    args = (tree.children, tree.times, gaps, sd, variances, rng)
-    draws = np.array([draw_missing(*args)[missing] for _ in range(4000)])
-    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, covariance.matrix(3), noise)
-    z = (draws - mean) @ np.linalg.inv(np.linalg.cholesky(cov)).T
-    assert np.all(np.abs(z.mean(axis=0)) < 4.5 / math.sqrt(4000))
-    assert np.all(np.abs(z.T @ z / 4000 - np.eye(4)) < 4.5 * math.sqrt(2 / 4000))
-    np.testing.assert_array_equal(draw_missing(*args)[~missing], X[~missing])
+    assert agreeing_pair(X) is None
+    assert agreeing_pair(np.array([[1.0, np.nan, 3.0], [1.0, 2.0, np.nan]])) is None  # one shared column is enough

@@ -3,46 +3,17 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree import InputError
-from coaltree.model.data.replicates import read_groups, replicates_of
+from coaltree.model.data.replicates import replicates_of
 from coaltree.model.process.diffusion import contrasts, log_likelihood
 from coaltree.model.process.whitened import make_problem
 from tests.reference import likelihood as reference
 from tests.strategies import coalescent_tree
 
 PHI = np.array([[1.0, 0.4], [0.4, 2.0]])
-
-
 GROUPS = np.array([0, 1, 1, 2, 0, 1, 3])
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        ["a", "b"],
-        "abc",
-        3,
-        ["a", None, "b"],
-        ["a", float("nan"), "b"],
-        ["a", np.datetime64("NaT"), "b"],
-        ["a", pd.NA, "b"],
-        ["a", "", "b"],
-        ["a"] * 3,
-        np.arange(6).reshape(3, 2),
-    ],
-)
-def test_read_groups_refuses_bad_groups(bad):
-    with pytest.raises(InputError, match="groups"):
-        read_groups(bad, 3)
-
-
-def test_read_groups_numbers_leaves_in_order_of_first_sight():
-    leaf, labels = read_groups(["b", "a", "b", 3], 4)
-    assert leaf.tolist() == [0, 1, 0, 2] and labels == ("b", "a", "3")
 
 
 def rows_covariance(children, times, leaf, variances):

@@ -8,7 +8,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.errors import InputError
-from coaltree.model.data.table import Table, as_frame, read_table
+from coaltree.model.data.table import Table, aligned, as_frame, read_table
 
 
 def test_table_is_read_as_a_dataframe():
@@ -61,7 +61,7 @@ def test_table_gives_the_same_bits_however_memory_is_laid_out():
 
 def test_every_column_of_text_is_named():
     frame = pd.DataFrame({"a": [1.0, 2.0], "kind": ["x", "y"], "b": [1, 2], "place": ["p", "q"]})
-    with pytest.raises(InputError, match=r"columns 'kind', 'place' of X hold .*X\.drop\(columns=\['kind', 'place'\]\)"):
+    with pytest.raises(InputError, match=r"columns 'kind', 'place' of X hold .*, not numbers; drop or encode them\."):
         read_table(frame)
 
 
@@ -89,7 +89,7 @@ def test_tables_of_other_packages_are_read_by_their_own_conversion():
         np.testing.assert_array_equal(found.values, frame)
         assert found.features == ("a", "b")
     assert as_frame(frame) is frame and as_frame([[1.0]]) == [[1.0]]
-    with pytest.raises(InputError, match="a Broken that cannot be made a DataFrame: no such thing"):
+    with pytest.raises(InputError, match="Broken that cannot be made a DataFrame: no such thing"):
         read_table(Broken())
 
 
@@ -121,3 +121,23 @@ def test_tables_that_are_not_in_memory_are_refused_with_what_to_do():
 
     with pytest.raises(InputError, match=r"LazyFrame, which is not in memory; give X\.collect\(\)"):
         read_table(LazyFrame())
+
+
+def test_equal_names_of_columns_are_numbered_and_of_rows_hint_at_groups():
+    frame = pd.DataFrame(np.arange(8.0).reshape(2, 4), columns=["a", "a", "a.1", "a"])
+    with pytest.warns(ct.CoaltreeWarning, match=r"columns of X have equal names, which are numbered: 'a\.2', 'a\.3'\."):
+        assert read_table(frame).features == ("a", "a.2", "a.1", "a.3")
+    rows = frame.set_axis(["p", "p"])
+    with pytest.raises(InputError, match=r"'p' twice; .* groups=X\.index where rows of one name measure the same"):
+        read_table(rows[["a.1"]])
+    assert read_table(rows[["a.1"]], are_groups_named=True).labels == ("p", "p.1")
+
+
+def test_aligned_puts_a_series_into_the_order_of_the_index():
+    series = pd.Series([1.0, 2.0, 3.0], list("cab"))
+    assert list(aligned("errors", series, pd.Index(list("abc")))) == [2.0, 3.0, 1.0]
+    assert aligned("errors", series, None) is series  # rows of an array have no names
+    assert aligned("errors", [1.0, 2.0], pd.Index(list("abc"))) == [1.0, 2.0]
+    for other in (series.iloc[:2], pd.Series(range(3)), series.set_axis(list("aab"))):
+        with pytest.raises(InputError, match="the index of errors must name the same as X does, each once"):
+            aligned("errors", other, pd.Index(list("abc")))

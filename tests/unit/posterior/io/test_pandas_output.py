@@ -7,20 +7,18 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
+from coaltree.model.data.table import INDEX
+from coaltree.model.model import Model
 from coaltree.posterior.io.pandas_output import (
-    INDEX,
-    empty_leaves,
-    given_labels,
-    in_given_places,
     in_leaf_order,
     leaf_index,
-    with_index,
 )
 from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
 
 
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("index", "is_kept"),
     [
@@ -33,8 +31,7 @@ DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
 )
 def test_answers_have_the_index_of_the_table(index, is_kept, tmp_path):
     """Files keep whole numbers, and anything else as text."""
-    post = random_posterior(1, weighted=False, labels=map(str, index))
-    post = indexed(post, frame_of(index))
+    post = ct.sample_trees(frame_of(index), "spherical", n_samples=8, random_state=0, progress=False)
     assert post.cut(3).index.equals(index)
     assert pickle.loads(pickle.dumps(post[::2])).cut(3).index.equals(index)
     post.save(tmp_path / "post.npz")
@@ -42,11 +39,6 @@ def test_answers_have_the_index_of_the_table(index, is_kept, tmp_path):
     assert again.index.equals(index if is_kept else pd.Index(list(map(str, index))))
     assert again.name == "cluster" and again.index.name == index.name
     np.testing.assert_array_equal(again, post.cut(3))
-
-
-def indexed(post, X, groups=None):
-    model = with_index(post.model, X, groups)
-    return ct.Posterior(model, post.draws, {**post.info, **model.info})
 
 
 def frame_of(index):
@@ -70,7 +62,7 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
 
 
-def test_with_index_is_called_by_every_verb():
+def test_every_verb_keeps_the_index():
     days = frame_of(DATES)
     trees = ct.sample_trees(days, "spherical", "mgreedy")
     assert trees.cut(2).index.equals(DATES)
@@ -82,24 +74,21 @@ def test_with_index_is_called_by_every_verb():
     assert isinstance(clusterer.support_, np.ndarray)
 
 
-def test_with_index_names_leaves_of_several_rows_as_their_groups():
-    post = random_posterior(1)
+def test_leaves_of_several_rows_are_named_as_their_groups():
     rows = frame_of([f"row {i}" for i in range(9)])
-    post = random_posterior(1, labels=map(str, [40, 10, 20, 30, 5, 6, 7]))
-    post = indexed(post, rows, pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], name="patient"))
-    assert list(post.cut(2).index) == [40, 10, 20, 30, 5, 6, 7]
-    assert post.cut(2).index.name == "patient"
+    groups = pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], rows.index, name="patient")
+    for given in (groups, groups.iloc[::-1]):  # which is put into the order of the rows
+        model = Model.of(rows, "spherical", ct.Noise(), groups=given)
+        assert list(model.index) == [40, 10, 20, 30, 5, 6, 7] and model.index.name == "patient"
+        assert model.groups.tolist() == [0, 1, 0, 2, 3, 4, 5, 6, 1]
 
 
-def test_in_order_of_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_warns():
+def test_in_order_of_a_tree_refuses_a_series_of_which_nobody_knows_the_order():
     tree = random_posterior(2, weighted=False).mean_tree()
     classes = pd.Series([0, 0, 0, 1, 1, 1, 1])
-    shuffled = classes.iloc[[6, 0, 1, 2, 3, 4, 5]]
-    with pytest.warns(ct.CoaltreeWarning, match=r"taken as it stands, not by its index; sort it first"):
-        found = ct.metrics.dendrogram_purity(tree, shuffled)
-    assert found == ct.metrics.dendrogram_purity(tree, shuffled.to_numpy())
-    ct.metrics.dendrogram_purity(tree, classes)  # which is in order, or
-    ct.metrics.dendrogram_purity(tree, shuffled.set_axis(range(10, 17)))  # has another index: nothing to say
+    with pytest.raises(ct.InputError, match=r"has another order; give .sort_index\(\) if it names the leaves"):
+        ct.metrics.dendrogram_purity(tree, classes.iloc[[6, 0, 1, 2, 3, 4, 5]])
+    ct.metrics.dendrogram_purity(tree, classes)
 
 
 def test_in_order_of_puts_sorted_labels_into_the_order_of_leaves():
@@ -110,19 +99,16 @@ def test_in_order_of_puts_sorted_labels_into_the_order_of_leaves():
     pd.testing.assert_frame_equal(post.membership(turned), post.membership(labels))
     tree = post.mean_tree()
     assert ct.metrics.dendrogram_purity(tree, turned) == ct.metrics.dendrogram_purity(tree, labels)
-    numbered = labels.reset_index(drop=True)  # an index of something else: they count in order
-    np.testing.assert_array_equal(post.membership(numbered), post.membership(labels))
 
 
-def test_in_leaf_order_takes_a_series_that_names_more_rows_than_were_fitted():
+def test_in_leaf_order_refuses_a_series_of_other_leaves():
     post = random_posterior(2, weighted=False, labels=list("gfedcba"))
     classes = pd.Series([0, 0, 0, 1, 1, 1, 1], list("gfedcba"))
-    more = pd.concat([classes, pd.Series([5, 6], ["x", "y"])]).sort_index()
-    assert list(in_leaf_order(more, post.labels)) == list(classes)
-    assert ct.metrics.dendrogram_purity(post, more) == ct.metrics.dendrogram_purity(post, classes)
-    twice = pd.concat([classes, classes])  # which of the two is meant?
-    with pytest.raises(ct.InputError, match="7"):
-        ct.metrics.dendrogram_purity(post, twice)
+    assert list(in_leaf_order(classes.sort_index(), post.labels)) == list(classes)
+    more = pd.concat([classes, pd.Series([5], ["x"])])
+    for other in (more, pd.concat([classes, classes]), classes.reset_index(drop=True)):
+        with pytest.raises(ct.InputError, match="must name the same as X does, each once"):
+            post.membership(other)
 
 
 def test_answers_are_frames_of_clusters_and_merges():
@@ -153,32 +139,5 @@ def test_in_order_of_takes_a_shuffled_series_beside_an_array_as_it_stands():
     shuffled = pd.Series(kind, index=[3, 0, 6, 1, 7, 2, 5, 4])
     purity = ct.metrics.dendrogram_purity(post, kind)
     assert ct.metrics.dendrogram_purity(post, shuffled) == purity > 0.9
-    with pytest.warns(ct.CoaltreeWarning, match="taken as it stands"):  # a tree cannot know
-        assert ct.metrics.dendrogram_purity(post.mean_tree(), shuffled) == 1.0
     assert ct.metrics.dendrogram_purity(post, shuffled.sort_index().to_numpy()) < 0.9  # had the index been heeded
     np.testing.assert_array_equal(np.asarray(post.membership(shuffled)), np.asarray(post.membership(kind)))
-
-
-# Rows that are in no tree
-
-
-@pytest.fixture
-def post():
-    return random_posterior(0)
-
-
-def test_values_are_put_back_into_their_places(post):
-    assert empty_leaves(post) == {} and in_given_places(post, range(post.n), -1) == list(range(post.n))
-    post.info["empty_rows"] = {"names": ["first", "third"], "places": [0, 2]}
-    assert in_given_places(post, range(post.n), -1) == [-1, 0, -1, *range(1, post.n)]
-    assert given_labels(post) == ["first", post.labels[0], "third", *post.labels[1:]]
-
-
-@pytest.mark.parametrize(
-    "kept",
-    [None, 3, {}, {"names": ["a"]}, {"names": ["a"], "places": []}, {"names": ["a"], "places": [99]},
-     {"names": ["a", "b"], "places": [2, 1]}, {"names": ["a"], "places": ["0"]}],
-)  # fmt: skip
-def test_what_a_file_may_hold_instead_is_passed_over(post, kept):
-    post.info["empty_rows"] = kept
-    assert empty_leaves(post) == {} and given_labels(post) == list(post.labels)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.io.pandas_output import INDEX, describe
+from coaltree.model.data.table import INDEX, describe
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import grouped_posterior, listed, random_posterior
 from tests.reference import summaries
@@ -101,8 +101,7 @@ def test_group_support_is_printed_in_five_lines():
         pd.Series(["b", "d", "e"], index=[7, 8, 9]),
         pd.Series([1, 3, 4]),
         pd.Series([True, True, True, False, False, False, False], index=list("edbacgf")),
-        pd.Series([True, True, True] + [False] * 5, index=[*"edbacgf", "another"]),
-        pd.Series([False, True, False, True, True, False, False], dtype="boolean"),
+        pd.Series([False, True, False, True, True, False, False], list("abcdefg"), dtype="boolean"),
     ],
 )
 def test_read_group_takes_names_positions_and_masks(rows):
