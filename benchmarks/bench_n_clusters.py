@@ -20,8 +20,8 @@ unequal sizes and normal or t₃ noise are drawn. Beside it
 
 The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all), in the first three
 replicates.
-Then, for limits t of the stability that every cluster must have: how often the number is right, how often a second
-seed gives the same one, and the ARI at it; and how often a cluster is a true one that is called stable.
+Then, for other prices of a cluster: how often the number is right, how often a second seed gives the same one, and the
+ARI at it; and how often a cluster is a true one that is called stable.
 
 Tables are kept (`kept`): a run that was stopped resumes. It begins none after 25 minutes, or MINUTES, and prints what
 there is; FULL=1 is all replicates.
@@ -40,7 +40,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
-from coaltree.posterior.clusters.n_clusters import MIN_STABILITY
+from coaltree.posterior.clusters.n_clusters import PRICE
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
@@ -54,13 +54,13 @@ MANY = 1000
 LARGEST = 10  # number of clusters that the others may say
 SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
 LONGER = {"n_samples": 150, "n_warmup": 150}  # of make_blobs
-LIMITS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
+PRICES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
 LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
 SINGLE_KINDS = ("single", "uniform")
 
 
 def run():
-    kept, makers = Kept("bench_n_clusters", ("closest_clades",)), dict(tables())
+    kept, makers = Kept("bench_n_clusters", ("worth",)), dict(tables())
     minutes = float("inf") if is_full() else MINUTES
     steps = [(name, "coaltree") for name in makers]
     steps += [(name, "others") for name in makers if int(name.split("-")[1]) < REPLICATES_OF_OTHERS]
@@ -161,7 +161,7 @@ def by_coaltree(X, truth, about):
         "shown": [suggestion.n_clusters for suggestion in suggestions],
         "range": [[suggestion.low, suggestion.high] for suggestion in suggestions],
         "numbers": [suggestion.candidates["n_clusters"].tolist() for suggestion in suggestions],
-        "least": [suggestion.candidates["stability"].tolist() for suggestion in suggestions],
+        "worth": [suggestion.candidates["worth"].tolist() for suggestion in suggestions],
         "ari": [float(adjusted_rand_score(truth, labels)) for labels in cuts],
         "ari_at_truth": float(adjusted_rand_score(truth, at_truth)),
     }  # fmt: skip
@@ -229,10 +229,12 @@ ASKED_OF_ALL = ("silhouette", "HDBSCAN")
 # What is printed
 
 
-def number_at(limit, one, seed=0):
-    """The largest number all of whose clusters have a stability of at least `limit`; 1 where there is none."""
-    stable = [k for k, least in zip(one["numbers"][seed], one["least"][seed], strict=True) if k > 1 and least >= limit]
-    return max(stable, default=1)
+def number_at(price, one, seed=0):
+    """The number that is worth most at this price of a cluster, dissolved ones allowed."""
+    worth = {1: 1.0 - price} | {
+        k: worth + k * (PRICE - price) for k, worth in zip(one["numbers"][seed], one["worth"][seed], strict=True)
+    }
+    return max(worth, key=worth.get)
 
 
 def report(both):
@@ -256,12 +258,12 @@ def report(both):
     rows += [row(f"make_blobs, 6 of {n:,} rows", lambda of, n=n: of.get("n") == n, both[:]) for n in BLOB_ROWS]
     table(["right, in percent", "tables", "coaltree", "ARI", "tables", *OTHERS], [one for one in rows if one])
     small = [one for one in outcomes if one["about"]["kind"] != "blobs"]
-    print(f"\nseconds a table: {np.mean([one['seconds'] for one in small]):.2f}; the limit is {MIN_STABILITY}")
-    print("\nwhat other limits would give; same: a second seed gives the same number; in percent, ARI at the number\n")
+    print(f"\nseconds a table: {np.mean([one['seconds'] for one in small]):.2f}; the price is {PRICE}")
+    print("\nwhat other prices would give; same: a second seed gives the same number; in percent, ARI at the number\n")
     many = [one for one in small if one["about"]["kind"] not in SINGLE_KINDS]
     alone = [one for one in small if one["about"]["kind"] in SINGLE_KINDS]
-    header = ["limit", "blobs of the grid", "all blobs", "ARI", "no blobs", "same"]
-    table(header, [at_limit(limit, [ours for ours, _ in grid], many, alone) for limit in LIMITS])
+    header = ["price", "blobs of the grid", "all blobs", "ARI", "no blobs", "same"]
+    table(header, [at_price(price, [ours for ours, _ in grid], many, alone) for price in PRICES])
     shown = np.array([one["shown"] for one in small])
     ranges = np.array([one["range"][0] for one in small])
     true = np.array([one["about"]["k"] for one in small])
@@ -277,13 +279,13 @@ def report(both):
             print(f"  {low:.2f} to {min(high, 1):.2f}: {here.sum():5d} clusters, true in {right}")
 
 
-def at_limit(limit, grid, many, alone):
+def at_price(price, grid, many, alone):
     right_grid, right, single = (
-        np.array([number_at(limit, one) == one["about"]["k"] for one in among]) for among in (grid, many, alone)
+        np.array([number_at(price, one) == one["about"]["k"] for one in among]) for among in (grid, many, alone)
     )
-    ari = [ari_at(number_at(limit, one), one) for one in many]
-    same = np.array([number_at(limit, one) == number_at(limit, one, 1) for one in (*many, *alone)])
-    return [f"{limit:g}", percent(right_grid), percent(right), f"{np.mean(ari):.3f}", percent(single), percent(same)]
+    ari = [ari_at(number_at(price, one), one) for one in many]
+    same = np.array([number_at(price, one) == number_at(price, one, 1) for one in (*many, *alone)])
+    return [f"{price:g}", percent(right_grid), percent(right), f"{np.mean(ari):.3f}", percent(single), percent(same)]
 
 
 def ari_at(number, one):

@@ -177,7 +177,7 @@ def whitened(post):
 
 def stated(suggestion):
     """What a suggestion says: the number, the least stability of its clusters, and its range."""
-    least = {int(k): float(stability) for k, stability in suggestion.candidates}
+    least = {int(k): float(stability) for k, stability, _ in suggestion.candidates}
     return {
         "suggested": int(suggestion.n_clusters),
         "least": least.get(suggestion.n_clusters, 1.0),

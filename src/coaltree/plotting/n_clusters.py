@@ -3,15 +3,14 @@
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..posterior.clusters.n_clusters import MIN_STABILITY
 from ..posterior.posterior import Posterior
-from .style import INK, PALE, PALETTE, new_axes, set_title
+from .style import INK, PALETTE, new_axes, set_title
 
 
 def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
-    """Draw the least adjusted similarity of the clusters by number of clusters, and the limit of what is stable.
+    """Draw the least adjusted similarity of the clusters by number of clusters.
 
-    The suggested number, the largest whose clusters are all stable, has a filled dot.
+    The suggested number has a filled dot.
 
     Parameters
     ----------
@@ -27,7 +26,6 @@ def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
     suggestion = posterior.suggest_n_clusters()
     number, stability = suggestion.candidates["n_clusters"], suggestion.candidates["stability"]
     ax = ax or new_axes(4.5, 3.0)
-    ax.axhline(MIN_STABILITY, color=PALE, lw=1.0, ls="--", label="limit")
     ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="least adjusted similarity")
     suggested = number == suggestion.n_clusters
     ax.plot(number[suggested], stability[suggested], "o", ms=6, color=PALETTE[0], label="suggested")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
-from ..posterior.clusters.n_clusters import MIN_STABILITY, ClusterSuggestion
+from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics.ess import by_chain
 from ..posterior.diagnostics.model_checks import ModelCheck
 from ..posterior.posterior import Posterior
@@ -63,13 +63,13 @@ def checks(model: ModelCheck) -> dict[str, Any] | None:
 
 
 def stability(suggestion: ClusterSuggestion) -> dict[str, Any] | None:
-    """The least adjusted similarity at every number of clusters, and the limit; None without numbers."""
+    """The least adjusted similarity at every number of clusters; None without numbers."""
     number, stable = suggestion.candidates["n_clusters"], suggestion.candidates["stability"]
     if len(number) < 2:
         return None
     across = np.interp(number, (number[0], number[-1]), (0, 1))
     points = list(zip(number.tolist(), across.tolist(), stable.tolist(), strict=True))
-    return {"points": points, "limit": MIN_STABILITY, "suggested": suggestion.n_clusters}
+    return {"points": points, "suggested": suggestion.n_clusters}
 
 
 def trace(posterior: Posterior) -> dict[str, Any] | None:

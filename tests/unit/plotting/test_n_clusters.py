@@ -3,16 +3,14 @@
 import numpy as np
 
 from coaltree import plotting
-from coaltree.posterior.clusters.n_clusters import MIN_STABILITY
 from tests.posteriors import random_posterior
 
 
-def test_n_clusters_has_the_stability_of_each_number_and_the_limit():
+def test_n_clusters_has_the_stability_of_each_number():
     post = random_posterior(3, n=24, n_trees=20)
     suggestion = post.suggest_n_clusters()
     ax = plotting.n_clusters(post)
-    limit, line, dot = ax.lines
-    np.testing.assert_array_equal(limit.get_ydata(), [MIN_STABILITY] * 2)
+    line, dot = ax.lines
     np.testing.assert_array_equal(line.get_xdata(), suggestion.candidates["n_clusters"])
     np.testing.assert_array_equal(line.get_ydata(), suggestion.candidates["stability"])
     assert dot.get_xdata().tolist() == [k for k in [suggestion.n_clusters] if k > 1]

@@ -23,22 +23,56 @@ def perturbed(X, rng, n_trees=20, noise=1.0):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_suggest_n_clusters_is_the_largest_number_whose_least_stable_cluster_is_stable_enough(seed):
-    post = random_posterior(seed, n=30, n_trees=40)
+def test_suggest_n_clusters_is_worth_most_of_those_without_a_dissolved_cluster(seed):
+    rng = np.random.default_rng(seed)
+    post = perturbed(blobs(rng, 3, 36, 4, 3.0), rng)
     suggested = post.suggest_n_clusters()
     table = suggested.candidates
-    assert table.dtype.names == ("n_clusters", "stability")
+    assert table.dtype.names == ("n_clusters", "stability", "worth")
     assert table["n_clusters"].tolist() == list(range(2, len(table) + 2))
     stabilities = [post.stability(post.cut(k)) for k in table["n_clusters"].tolist()]
-    by_chance = [1 / stability.sizes for stability in stabilities]
-    expected = [((stability.jaccard - c) / (1 - c)).min() for stability, c in zip(stabilities, by_chance, strict=True)]
-    np.testing.assert_allclose(table["stability"], expected, atol=1e-12)
-    enough = [k for k, least in table.tolist() if least >= n_clusters.MIN_STABILITY]
-    assert suggested.n_clusters == max(enough, default=1)
+    adjusted = [(s.jaccard - 1 / s.sizes) / (1 - 1 / s.sizes) for s in stabilities]
+    np.testing.assert_allclose(table["stability"], [values.min() for values in adjusted], atol=1e-12)
+    np.testing.assert_allclose(table["worth"], [(values - n_clusters.PRICE).sum() for values in adjusted], atol=1e-12)
+    worth = {1: 1 - n_clusters.PRICE} | {
+        k: worth
+        for (k, _, worth), stability in zip(table.tolist(), stabilities, strict=True)
+        if stability.jaccard.min() >= 0.6
+    }
+    assert suggested.n_clusters == max(worth, key=worth.get)
     assert suggested.low <= suggested.n_clusters <= suggested.high
-    if len(table) < 9:  # a third of the leaves
+    if len(table) < 11:  # a third of the leaves
         assert np.bincount(post.cut(len(table) + 2)).min() == 1
     assert all(np.bincount(post.cut(k)).min() > 1 for k in table["n_clusters"].tolist())
+
+
+def test_a_group_that_most_draws_share_is_no_cluster_of_its_own():
+    """Two blobs; in seven draws of ten the first has the same two parts: least similarity 0.77, not worth the price."""
+    suggested = of_two_parts(280, 120).suggest_n_clusters()
+    assert suggested.candidates["stability"][1] > 0.75
+    assert (suggested.low, suggested.n_clusters, suggested.high) == (2, 2, 2)
+    assert of_two_parts(380, 20).suggest_n_clusters().n_clusters == 3
+
+
+def of_two_parts(n_one, n_other):
+    """Trees of two blobs, the first of two parts in so many of them, and of two others in so many."""
+    one, other = (
+        [part, [i for i in range(10) if i not in part], [*range(10)]] for part in ([0, 1, 2, 3], [0, 5, 6, 7])
+    )
+    return stacked([nested(one)] * n_one + [nested(other)] * n_other)
+
+
+def nested(groups, n=20):
+    """A tree of n leaves in which each of these groups, nested ones first, is a clade; what is in none is another."""
+    current, times, steps = {i: i for i in range(n)}, [], []
+    for group in [*groups, [i for i in range(n) if i not in groups[-1]], [*range(n)]]:
+        nodes = sorted({current[i] for i in group})
+        while len(nodes) > 1:
+            steps.append((nodes.pop(), nodes.pop()))
+            nodes.append(n + len(steps) - 1)
+            times.append(float(len(steps)))
+        current |= dict.fromkeys(group, nodes[0])
+    return ct.Tree(np.array(steps), np.array(times))
 
 
 def test_a_pair_that_no_tree_has_is_worth_nothing():
@@ -46,9 +80,9 @@ def test_a_pair_that_no_tree_has_is_worth_nothing():
     children = np.array([[[0, 2], [1, 3], [4, 5], [6, 8], [7, 9]], [[0, 3], [1, 2], [4, 5], [6, 8], [7, 9]]])
     post = posterior_of_trees(children, np.tile(np.arange(1.0, 6.0), (2, 1)))
     pairs = [np.array([0, 0, 1, 1, 1, 1])]
-    least, _ = n_clusters.least_stability(post, pairs)
-    assert post.stability(pairs[0]).jaccard.min() == 0.5
-    assert least[0] == 0.0
+    plain, adjusted = next(n_clusters.similarities(post, pairs))
+    assert post.stability(pairs[0]).jaccard.min() == plain.min() == 0.5
+    assert adjusted.min() == 0.0
 
 
 @pytest.mark.parametrize(("k", "n", "d"), [(5, 100, 10), (8, 160, 20), (3, 60, 5)])
@@ -57,14 +91,14 @@ def test_suggest_n_clusters_counts_groups(k, n, d):
     suggested = perturbed(blobs(rng, k, n, d, 6.0), rng).suggest_n_clusters()
     assert (suggested.low, suggested.n_clusters, suggested.high) == (k, k, k)
     assert suggested.reason.startswith(f"{k} clusters: each is found in the sampled trees (least adjusted similarity ")
-    assert f"; {k + 1} would not be (" in suggested.reason
+    assert f"; in more, clusters are found less often ({k + 1}: " in suggested.reason
 
 
 def test_suggest_n_clusters_of_a_single_group_is_one():
     rng = np.random.default_rng(7)
     suggested = perturbed(rng.normal(size=(60, 5)), rng).suggest_n_clusters()
     assert suggested.n_clusters == 1
-    assert suggested.reason.startswith("1 cluster: no larger number has clusters that are all found")
+    assert suggested.reason.startswith("1 cluster: parts of it are not found often enough in the sampled trees (2: ")
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
@@ -75,26 +109,17 @@ def test_suggest_n_clusters_of_a_fit_with_missing_values():
     assert post.suggest_n_clusters().n_clusters == 3
 
 
-@pytest.mark.parametrize(
-    ("least", "errors", "expected", "numbers"),
-    [
-        ([0.9, 0.9, 0.3], [0.01] * 3, (3, 3, 3), "3 clusters"),
-        ([0.9, 0.9, 0.74], [0.01] * 3, (3, 3, 4), "3 or 4 clusters"),
-        ([0.9, 0.76, 0.3], [0.01] * 3, (2, 3, 3), "2 or 3 clusters"),
-        ([0.9, 0.3, 0.76, 0.74], [0.01] * 4, (2, 4, 5), "2 or 4 or 5 clusters"),
-        ([0.74], [0.01], (1, 1, 2), "1 or 2 clusters"),
-        ([0.9, 0.3, 0.74], [0.01] * 3, (2, 2, 2), "2 clusters"),
-        ([0.2, 0.3], [0.01] * 2, (1, 1, 1), "1 cluster"),
-    ],
-)
-def test_suggestion_says_both_numbers_where_the_error_of_the_stability_leaves_it_open(least, errors, expected, numbers):
-    suggested = n_clusters._suggestion(np.array(least), np.array(errors), "")
-    assert (suggested.low, suggested.n_clusters, suggested.high) == expected
-    assert suggested.numbers == numbers
-    assert suggested.reason.startswith(numbers)
-    assert ("With other draws" in suggested.reason) == (suggested.low < suggested.high)
-    assert str(suggested) == suggested.reason
-    assert repr(suggested) == f"<ClusterSuggestion: {suggested.reason.rstrip('.')}>"
+def test_a_range_is_said_where_the_error_of_the_worth_leaves_it_open():
+    for n_draws, is_open in ((12, True), (3000, False)):
+        n_one = round(0.825 * n_draws)  # one whole is worth nearly as much as its two parts
+        suggested = of_two_parts(n_one, n_draws - n_one).suggest_n_clusters()
+        assert suggested.low <= suggested.n_clusters <= suggested.high
+        assert (suggested.low < suggested.high) == is_open
+        assert ("about as much" in suggested.reason) == is_open
+        assert str(suggested) == suggested.reason
+        assert repr(suggested) == f"<ClusterSuggestion: {suggested.reason.rstrip('.')}>"
+    between = n_clusters.ClusterSuggestion(3, 2, 3, np.empty(0), "")
+    assert [between.numbers, between._replace(high=4).numbers] == ["2 or 3 clusters", "2 to 4 clusters"]
 
 
 def test_standard_error_is_that_of_independent_draws_and_larger_of_dependent_ones():
