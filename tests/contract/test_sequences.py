@@ -1,7 +1,7 @@
 """Random sequences of calls: fit, slice, thin, concat, save, load, copy, place; a plain list says what must come out.
 
 The model of a posterior is the draws it must hold, each as (number of its fit, number of the draw), its chains, the
-weights and the evidence. All that a posterior answers is a weighted mean over its draws of what each draw answers alone.
+weights and the evidence. What a posterior answers is a weighted mean over its draws of what each answers alone.
 """
 
 import copy

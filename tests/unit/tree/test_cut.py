@@ -43,10 +43,11 @@ def small_tree(rng, heights):
     return Tree(children, times, rng.permutation([f"leaf {i}" for i in range(n)]))
 
 
+@pytest.mark.parametrize("n_trees", [pytest.param(600, marks=pytest.mark.slow), 150])
 @pytest.mark.parametrize("heights", ["chain", "differ", "tied", "equal"])
-def test_cut_is_the_best_of_all_sets_of_disjoint_clades(heights):
+def test_cut_is_the_best_of_all_sets_of_disjoint_clades(heights, n_trees):
     rng = np.random.default_rng(0)
-    for _ in range(600):
+    for _ in range(n_trees):
         tree = small_tree(rng, heights)
         unit = max(tree.times[-1], 1e-300)
         best = slow.best_cuts(tree.children.tolist(), (tree.times / unit).tolist(), rank_of(tree))

@@ -229,10 +229,10 @@ WHOLE = {}  # runs that were never stopped
 @pytest.mark.parametrize(  # in the warm-up, before and after draws were thinned
     ("case", "n_before"),
     [
-        *(("missing", k) for k in (3, 13, 33)),
-        *(pytest.param("groups", k, marks=pytest.mark.slow) for k in (3, 13)),
-        ("groups", 33),
+        ("missing", 3),
+        ("missing", 13),
         ("noise", 33),
+        *(pytest.param("groups", k, marks=pytest.mark.slow) for k in (3, 13, 33)),
     ],
 )
 def test_auto_resumes_to_the_same_bits(case, n_before, tmp_path, monkeypatch):

@@ -22,9 +22,9 @@ def test_run_is_the_same_in_blocks_of_any_length(monkeypatch):
     "options",
     [
         pytest.param({}, marks=pytest.mark.slow),
-        {"max_nbytes": 1},
+        pytest.param({"max_nbytes": 1}, marks=pytest.mark.slow),
         {"backend": "threading"},
-        {"backend": "multiprocessing"},
+        pytest.param({"backend": "multiprocessing"}, marks=pytest.mark.slow),
     ],
     ids=["loky", "memmap", "threading", "multiprocessing"],
 )
@@ -43,7 +43,8 @@ def test_run_is_the_same_in_eight_threads():
         assert_same(one, alone)
 
 
-@pytest.mark.parametrize("n_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2])
 def test_run_is_the_same_on_a_dask_cluster(n_workers):
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     X = with_missing(data(8, 4))

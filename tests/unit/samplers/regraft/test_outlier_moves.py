@@ -73,9 +73,8 @@ def largest_z(n_draws, half_df, seed, is_local=False):
     return float(np.max(np.abs(by_turns.mean(axis=0) - forward.mean(axis=0)) / np.sqrt(variance)))
 
 
-@pytest.mark.parametrize("is_local", [False, True])
-def test_move_outliers_keeps_the_joint_law(is_local):
-    assert largest_z(1200, HALF_DF, seed=1, is_local=is_local) < 4.5
+def test_move_outliers_keeps_the_joint_law():
+    assert largest_z(1200, HALF_DF, seed=1, is_local=True) < 4.5
 
 
 def test_move_outliers_with_another_prior_is_found_out():
