@@ -149,7 +149,7 @@ def _reason(suggested: ClusterSuggestion, end: str) -> str:
         return f"1 cluster: {end}."
     if k == 1:
         text = (
-            f"parts of it are not found often enough in the sampled trees (2: least adjusted similarity {least[2]:.2f})"
+            f"its parts are not found often enough in the sampled trees (2: least adjusted similarity {least[2]:.2f})"
         )
     else:
         each = "both are" if k == 2 else "each is"

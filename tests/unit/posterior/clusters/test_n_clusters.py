@@ -98,7 +98,7 @@ def test_suggest_n_clusters_of_a_single_group_is_one():
     rng = np.random.default_rng(7)
     suggested = perturbed(rng.normal(size=(60, 5)), rng).suggest_n_clusters()
     assert suggested.n_clusters == 1
-    assert suggested.reason.startswith("1 cluster: parts of it are not found often enough in the sampled trees (2: ")
+    assert suggested.reason.startswith("1 cluster: its parts are not found often enough in the sampled trees (2: ")
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
