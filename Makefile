@@ -1,6 +1,6 @@
 # Bare `make` lists what there is to do. Every target makes .venv by itself, and again when pyproject.toml or
 # constraints.txt have changed; nothing is needed but Python (3.11 or newer), pip and make. `make demo` installs what users
-# get, other targets their extras of pyproject.toml on top, when they are first asked for.
+# get, other targets their dependency groups of pyproject.toml on top, when they are first asked for.
 #   make PYTHON=python3.13 test         another interpreter (VENV=.venv-3.13 keeps both)
 #   make bench ONLY=special             one benchmark (benchmarks/bench_special.py)
 #   make bench ONLY=noise FULL=1        the whole of one that has a short form (it resumes where it was stopped)
@@ -20,7 +20,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Bytecode is made of what is imported, when it is, also where the environment forbids it, as in many containers: without
 # it every command would compile 3 s of Python again.
 unexport PYTHONDONTWRITEBYTECODE
-INSTALL := $(PIP) install --quiet --no-compile --no-build-isolation --constraint constraints.txt --editable
+INSTALL := $(PIP) install --quiet --no-compile --no-build-isolation --constraint constraints.txt --editable .
 
 # Some systems ship Python without ensurepip, which venv wants; pip can help itself.
 MAKE_VENV = $(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
@@ -53,12 +53,12 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "coaltree needs Python 3.11 or newer; say which: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$($(PYTHON) -c '$(VERSION)')" || $(MAKE_VENV)
 	@rm -f $(STAMP)-*
-	$(PIP) install --quiet --upgrade --constraint constraints.txt setuptools
-	$(INSTALL) .
+	$(PIP) install --quiet --upgrade --constraint constraints.txt pip setuptools
+	$(INSTALL)
 	@echo "$(CURDIR)" > $@
 
 $(STAMP)-%: $(STAMP)
-	$(INSTALL) '.[$*]'
+	$(INSTALL) --group $*
 	@touch $@
 
 demo: $(STAMP) ## cluster a small bundled data set; leaves tree, clusters, figure and report page in demo-output/
@@ -67,11 +67,14 @@ demo: $(STAMP) ## cluster a small bundled data set; leaves tree, clusters, figur
 test: $(STAMP)-test ## the tests that take seconds each (everything but `slow`)
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
-check: $(STAMP)-check javascript ## formatting and lint (ruff, Biome), types (mypy, and basedpyright as users see them)
+check: $(STAMP)-check javascript ## lint (ruff, Biome), spelling, types (mypy, and basedpyright as users see them), repo-review, zizmor
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
+	$(BIN)/codespell
 	$(BIN)/python -m mypy
 	$(BIN)/python -m tests.typing.check
+	$(BIN)/python -m repo_review --show errskip .
+	$(BIN)/zizmor --quiet --offline .github
 
 # The parts of the report page's script share one scope: each part is linted, and the whole asked for names that nothing
 # declares or nothing uses. Neither Node nor a network is required; without them this is left out, and said to be.

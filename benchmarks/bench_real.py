@@ -14,7 +14,7 @@ similarity of these, its range, how many of these clusters are stable, and their
 The six tables of earlier versions of this page come first, with means of their own: iris, wine, breast cancer and 500
 digits of scikit-learn, and from the folder COALTREE_DATA 500 USPS digits and yeast genes. The others come with
 palmerpenguins, vega_datasets and statsmodels (`labelled_tables`). Tables and methods whose data or package is missing
-are left out, with a line; `pip install -c constraints.txt -e ".[bench]"` installs all packages.
+are left out, with a line; `pip install -c constraints.txt -e . --group bench` installs all packages.
 
 Results are kept in build/bench_real/ with the commit they were measured at, so that an interrupted run resumes.
 `SEEDS=1 make bench ONLY=real` is shorter; MINUTES=20 starts no fit after 20 minutes and prints what there is.

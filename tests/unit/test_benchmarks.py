@@ -34,7 +34,7 @@ def truths():
     yield Table(X, np.array([0, 0, 1, 1, 1, 2]), None, simulate_tree(3, rng))
 
 
-@pytest.mark.parametrize("truth", truths(), ids=["stars", "tree", "replicates"])
+@pytest.mark.parametrize("truth", list(truths()), ids=["stars", "tree", "replicates"])
 def test_groups_that_agree_and_how_far_the_others_are(truth):
     nodes = true_nodes(truth, as_groups=False)
     groups = np.array([group for group in itertools.product([False, True], repeat=ROWS) if any(group)])
