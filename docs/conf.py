@@ -15,6 +15,7 @@ author = "the coaltree developers"
 version = release = coaltree.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "live"]
+source_suffix = {".md": "markdown", ".ipynb": "markdown"}
 exclude_patterns = ["_*", "measured/*"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -1,4 +1,4 @@
-"""The curves of docs/background/calibration.md: ``python docs/make_calibration_figure.py`` writes docs/calibration.png.
+"""The curves of docs/background/evidence.md: ``python docs/make_calibration_figure.py`` writes docs/calibration.png.
 
 It draws what `FULL=1 make bench ONLY=calibration` has left in build/bench_calibration, and needs FULL=1 itself.
 """

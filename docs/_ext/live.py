@@ -2,13 +2,14 @@
 
 example    Python that is run when the page is built, page by page, with what it prints, warns of and draws
 help       what ``coaltree --help`` and its commands say
-measured   a file of docs/measured, made by a command; the page says which where it is not there yet
-results    the Markdown files that the paper's experiments left behind
+measured   lines of a file of docs/measured, with the command that printed them
+all-measured  links to all these files
 thumbnails  pictures that examples of other pages drew, as links to these
 """
 
 import contextlib
 import io
+import json
 import os
 import re
 import tempfile
@@ -17,7 +18,6 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
-from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
@@ -115,52 +115,47 @@ def _help_of(command):
 
 
 class Measured(SphinxDirective):
-    """Show docs/measured/NAME as it is, or the command that makes it."""
+    """Show docs/measured/NAME, or lines of it, with its command, its commit and a link to all of it.
 
-    required_arguments = 1
-    option_spec = {"command": directives.unchanged_required}  # noqa: RUF012
-
-    def run(self):
-        """Return the command, and the file where it is there."""
-        path = ROOT / "docs" / "measured" / self.arguments[0]
-        self.env.note_dependency(str(path))
-        command = self.options["command"]
-        intro = nodes.paragraph("", "", nodes.literal("", command), nodes.Text(" printed:"))
-        if not path.exists():
-            intro = nodes.paragraph("", "", nodes.Text("Not measured yet; run "), nodes.literal("", command))
-            return [intro]
-        return [intro, _printed(path.read_text(encoding="utf-8"))]
-
-
-class Results(SphinxDirective):
-    """Include every Markdown file of a folder one heading deeper, or say which command makes them.
-
-    Those named in `order` come first, the others after them by name.
+    `part` keeps the paragraph whose first line has these words, `match` the lines that a regular expression matches.
     """
 
     required_arguments = 1
-    option_spec = {"command": directives.unchanged_required, "order": directives.unchanged}  # noqa: RUF012
+    option_spec = dict.fromkeys(("command", "part", "match"), directives.unchanged_required)
 
     def run(self):
-        """Parse the files as part of this page."""
-        folder = ROOT / self.arguments[0]
+        """Return the lines, and a sentence that says where they come from."""
+        name, command = self.arguments[0], self.options["command"]
+        path = ROOT / "docs" / "measured" / name
+        self.env.note_dependency(str(path))
+        text = path.read_text(encoding="utf-8")
+        commit = re.search(r"commits? ([0-9a-f]{7})", text)
+        shown = self.chosen(text)
+        if not shown:
+            raise ExtensionError(f"{self.env.docname}:{self.lineno}: nothing in {name} is what the page asks for.")
+        source = f"`{command}`" + (f" at commit {commit[1]}" if commit else "")
+        up = os.path.relpath(path, Path(self.env.doc2path(self.env.docname)).parent)
+        return [_printed(shown), *self.parse_text_to_nodes(f"Printed by {source}: {{download}}`all of it <{up}>`.")]
+
+    def chosen(self, text):
+        """The lines that the page asks for."""
+        if "part" in self.options:
+            parts = re.split(r"\n\s*\n", text)
+            text = next((part for part in parts if self.options["part"] in part.lstrip("\n").partition("\n")[0]), "")
+        match = re.compile(self.options.get("match", ""))
+        return "\n".join(line.rstrip() for line in text.strip("\n").splitlines() if match.search(line))
+
+
+class AllMeasured(SphinxDirective):
+    """Links to every file of docs/measured."""
+
+    def run(self):
+        """Return one paragraph."""
+        folder = ROOT / "docs" / "measured"
         up = os.path.relpath(folder, Path(self.env.doc2path(self.env.docname)).parent)
-        lines = []
-        first = self.options.get("order", "").split()
-        place = {name: i for i, name in enumerate(first)}
-        for path in sorted(folder.glob("*.md"), key=lambda path: (place.get(path.stem, len(first)), path.name)):
-            self.env.note_dependency(str(path))
-            text = path.read_text(encoding="utf-8")
-            text = re.sub(r"^#", "##", text, flags=re.MULTILINE)
-            text = re.sub(r"!\[(.*?)\]\((?!https?:)(.+?)\)", rf"![\1]({up}/\2)", text)
-            text = re.sub(r"(?<!!)\[.*?\]\((?!https?:)(.+?)\)", rf"`{self.arguments[0]}/\1`", text)
-            lines += [*text.splitlines(), ""]
-        if not lines:
-            command = self.options["command"]
-            return [nodes.paragraph("", "", nodes.Text("Not run yet; run "), nodes.literal("", command))]
-        holder = nodes.section()
-        self.state.nested_parse(StringList(lines, source=str(folder)), self.content_offset, holder, match_titles=True)
-        return holder.children
+        names = sorted(path.name for path in folder.iterdir())
+        links = (f"{{download}}`{Path(name).stem.removeprefix('benchmarks_')} <{up}/{name}>`" for name in names)
+        return self.parse_text_to_nodes(", ".join(links) + ".")
 
 
 class Thumbnails(SphinxDirective):
@@ -180,6 +175,22 @@ class Thumbnails(SphinxDirective):
         return [result]
 
 
+def read_notebook(app, docname, source):
+    """Make examples of a notebook's cells, which are run as those of other pages."""
+    if Path(app.env.doc2path(docname)).suffix == ".ipynb":
+        source[0] = "\n\n".join(_as_markdown(cell) for cell in json.loads(source[0])["cells"])
+
+
+def _as_markdown(cell):
+    text = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return text
+    if text.startswith("%"):
+        return f"```text\n{text}\n```"
+    alt = f":alt: {cell['metadata']['alt']}\n" if "alt" in cell["metadata"] else ""
+    return f"```{{example}}\n{alt}{text}\n```"
+
+
 def read_thumbnails_last(app, env, docnames):
     """Pages that show pictures of others are read after these have drawn them."""
     docnames.sort(key=lambda name: "{thumbnails}" in Path(env.doc2path(name)).read_text(encoding="utf-8"))
@@ -187,8 +198,10 @@ def read_thumbnails_last(app, env, docnames):
 
 def setup(app):
     """Register the directives."""
-    known = {"example": Example, "help": Help, "measured": Measured, "results": Results, "thumbnails": Thumbnails}
+    known = {"example": Example, "help": Help, "measured": Measured, "all-measured": AllMeasured}
+    known |= {"thumbnails": Thumbnails}
     for name, directive in known.items():
         app.add_directive(name, directive)
+    app.connect("source-read", read_notebook)
     app.connect("env-before-read-docs", read_thumbnails_last)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
