@@ -12,6 +12,7 @@ from .estimator import CoalescentClustering as CoalescentClustering
 from .inference.compare import compare as compare
 from .inference.fit import fit as fit
 from .inference.sample_trees import sample_trees as sample_trees
+from .model.covariance import Components as Components
 from .model.covariance import Diagonal as Diagonal
 from .model.covariance import Fixed as Fixed
 from .model.covariance import Full as Full

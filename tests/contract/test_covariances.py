@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from coaltree._runtime.threads import single_threaded_blas
 from coaltree.model.covariance import (
+    Components,
     Diagonal,
     Fixed,
     Full,
@@ -38,6 +39,16 @@ COVARIANCES = {
     "diagonal, amplitude": Diagonal(np.arange(1.0, D + 1), learn="amplitude", priors={"amplitude": AMPLITUDE}),
     "full": Full(A @ A.T + np.eye(D), priors={"Phi": InverseWishart(D + 4.0, A @ A.T + np.eye(D))}),
     "full, amplitude": Full(A @ A.T + np.eye(D), learn="amplitude", priors={"amplitude": AMPLITUDE}),
+    "components": Components(
+        D,
+        Phi=A @ A.T + np.eye(D),
+        residual_variance=0.5,
+        learn="Phi",
+        priors={"Phi": InverseWishart(D + 4.0, A @ A.T + np.eye(D))},
+        loadings=np.linalg.qr(np.random.default_rng(1).normal(size=(D + 2, D)))[0],
+        centre=np.zeros(D + 2),
+        scale=np.ones(D + 2),
+    ),
     "squared exponential": SquaredExponential(
         2.0, 0.2, amplitude=1.5, priors={"amplitude": AMPLITUDE, "length2": LENGTH, "noise": NOISE}
     ),

@@ -16,6 +16,7 @@ from coaltree.inference.chains.chain import Chain, one_iteration, problem_of
 from coaltree.inference.settings import RunSettings
 from coaltree.model import model as library
 from coaltree.model.covariance import (
+    Components,
     Diagonal,
     Full,
     InverseGamma,
@@ -110,6 +111,43 @@ class Model:
         return values
 
 
+class OfComponents(Model):
+    """Two components of four columns, V fixed, and noise beside them."""
+
+    LOADINGS = np.linalg.qr(np.random.default_rng(5).normal(size=(4, 2)))[0]
+
+    def __init__(self, family=Components, **options):
+        fixed = {"loadings": self.LOADINGS, "centre": np.zeros(4), "scale": np.array([1.0, 2.0, 0.5, 1.0])}
+        priors = {
+            "Phi": InverseWishart(12.0, 8.0 * np.eye(2) + 2.0),
+            "residual_variance": InverseGamma(5.0, 3.0),
+        }
+        super().__init__(family(2, Phi=np.eye(2), residual_variance=1.0, priors=priors, **fixed), d=4, **options)
+
+    def draw_data(self, covariance, noise, tree, rng):
+        self.d = 2
+        Y = super().draw_data(covariance, noise, tree, rng)
+        self.d = 4
+        e = math.sqrt(covariance.residual_variance) * rng.standard_normal((len(Y), 4))
+        e -= (e @ self.LOADINGS) @ self.LOADINGS.T
+        return covariance.columns_of(Y) + covariance.scale * e
+
+    def statistics(self, covariance, noise, children, times, X):
+        self.d = 2
+        values = super().statistics(covariance, noise, children, times, covariance.project(X))
+        self.d = 4
+        cells = [math.log(np.ptp(X, axis=0).max()), *np.log(np.abs(X[0] - X[1])), math.log(np.abs(X[0] - X[-1]).max())]
+        squares = math.log(covariance.residual_squares(X)[0])
+        return [*values, *cells, squares, squares * math.log(covariance.residual_variance)]
+
+
+class Unaware(Components):
+    """Forgets one degree of freedom in ten of the noise beside the components."""
+
+    def draw_residual(self, residual, rng):
+        return super().draw_residual(residual * [1.0, 0.9], rng)
+
+
 def forward(model, n_draws, rng):
     draws = []
     for _ in range(n_draws):
@@ -191,6 +229,31 @@ SHORT = [
 @pytest.mark.parametrize(("covariance", "options", "sampler"), SHORT)
 def test_iteration_keeps_the_joint_law(covariance, options, sampler):
     assert largest_z(Model(COVARIANCES[covariance], **options), 360, sampler, seed=1) < 4.5
+
+
+@pytest.mark.parametrize(
+    ("options", "candidates", "n_draws"),
+    [
+        ({"hidden": 0.2, "noise": 0.2}, "all", 360),
+        *(
+            pytest.param(options, "all", 3000, marks=pytest.mark.slow)
+            for options in (
+                {"hidden": 0.3},
+                {"hidden": 0.5, "noise": LEARNT},
+                {"noise": STUDENT, "groups": GROUPS, "hidden": 0.2},
+                {"noise": STUDENT, "hidden": 0.2, "errors": [0.5, 1.0, 2.0, 1.0, 1.0]},
+                {"n": 3},
+            )
+        ),
+    ],
+)
+def test_iteration_with_components_keeps_the_joint_law(options, candidates, n_draws):
+    assert largest_z(OfComponents(**options), n_draws, Regraft(candidates=candidates), seed=1) < 4.5
+
+
+@pytest.mark.slow
+def test_a_small_mistake_with_components_is_seen():
+    assert largest_z(OfComponents(family=Unaware, hidden=0.3), 3000, Regraft(candidates="all"), seed=1) > 6.0
 
 
 def test_a_mistake_is_seen():  # by z = 13

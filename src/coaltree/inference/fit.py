@@ -70,9 +70,10 @@ def fit(
     Parameters
     ----------
     X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing.
-    covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d)
-        array or an object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows for d columns that
-        are not constant; else "spherical" where columns have similar ranges, as in one unit, and "scaled" where they
+    covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "components", "squared_exponential"),
+        a (d, d) array or an object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows for d
+        columns that are not constant, and "components" where there are no more rows than columns; else "spherical"
+        where columns have similar ranges, as in one unit, and "scaled" where they
         differ or have few distinct values; ``info["covariance_choice"]`` says which and why.
     sampler : a name or a sampler object; it draws one tree per iteration.
     n_samples : trees to keep from each chain, or "auto": until the chains give the same answer (R-hat at most 1.05, the

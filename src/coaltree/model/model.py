@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..tree.merges import restricted
-from .covariance import Covariance, CovarianceLike, Scaled, as_covariance
+from .covariance import Components, Covariance, CovarianceLike, Scaled, as_covariance
 from .covariance.base import cholesky_whitener
 from .data.columns import choose_columns, named_columns, warn_of_scales
 from .data.leaves import NO_LEAVES, Leaves, read_leaves
@@ -40,6 +40,7 @@ class Model(NamedTuple):
     replicates: Replicates | None = None  # where leaves stand for several rows
     missing: np.ndarray | None = None  # (N, k) of bool, if any entry is
     within: Within | None = None  # what is left of rows that were put together into leaves
+    residual: np.ndarray | None = None  # where `values` are components: squares of what is beside, their rows less 1
     # What follows is of the table as it was given, and no chain needs it.
     table: Table = NO_TABLE  # without columns where there are trees alone
     leaves: Leaves = NO_LEAVES
@@ -80,8 +81,10 @@ class Model(NamedTuple):
             )
         if transformer is not None:
             info["transform"] = " ".join(repr(transformer).split())
-        spread = values[leaves.places] if tied.any() else None
-        model = cls.of_parts(table, leaves, covariance.adapt(values), noise, used, spread, transformer, info)
+        spread, covariance = values[leaves.places] if tied.any() else None, covariance.adapt(values)
+        if isinstance(covariance, Components):
+            info["components"] = covariance.said()
+        model = cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info)
         return model._with_index(rows, groups)
 
     @classmethod
@@ -156,6 +159,8 @@ class Model(NamedTuple):
         That is where all is observed, under normal noise.
         """
         model = self._replace(table=NO_TABLE, leaves=NO_LEAVES, used=None, transform=None, info={}, index=None)
+        if model.missing is None:
+            model = model.complete(np.empty(0))
         if model.replicates is None or model.missing is not None or model.noise.half_df > 0.0:
             return model
         leaves, within = within_leaves(model.values, model.noise.error2, model.replicates)
@@ -265,6 +270,27 @@ class Model(NamedTuple):
         values[self.missing] = imputed
         return values
 
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of what the covariance is of: columns in the model, or components."""
+        if not isinstance(self.covariance, Components):
+            return self.used_columns
+        return tuple(f"component {k + 1}" for k in range(self.covariance.n_components))
+
+    def coordinates(self, imputed: np.ndarray) -> np.ndarray:
+        """Complete rows (N, k) in the columns of the model, or in components where these carry the tree."""
+        values = self.filled(imputed)
+        if isinstance(self.covariance, Components) and self.residual is None:
+            return self.covariance.project(values)
+        return values
+
+    def complete(self, imputed: np.ndarray) -> "Model":
+        """The same with `coordinates` for its values, nothing missing."""
+        residual = self.residual
+        if isinstance(self.covariance, Components) and residual is None:
+            residual = self.covariance.residual_squares(self.filled(imputed))
+        return self._replace(values=self.coordinates(imputed), missing=None, residual=residual)
+
     def over_rows(self, tree: Merges) -> Merges:
         """The tree over the rows, which are its leaves unless some are replicates."""
         return tree if self.replicates is None else self.replicates.expand(*tree)
@@ -289,13 +315,13 @@ class Model(NamedTuple):
 
     def whitened(self, state: State) -> tuple[np.ndarray, Any]:
         """Centred and whitened rows, and the whitener."""
-        values = self.filled(state.imputed)
+        values = self.coordinates(state.imputed)
         whitener = state.covariance.whitener(values.shape[1])
         return np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0))), whitener
 
     def problem(self, state: State, *, rotate: bool = True, columns: np.ndarray | None = None) -> Problem:
         """Rows whitened for a sampler, in all columns or in some alone."""
-        values, variances = self.filled(state.imputed), row_variances(self.noise, state.noise)
+        values, variances = self.coordinates(state.imputed), row_variances(self.noise, state.noise)
         if columns is not None:
             return self._problem_in(columns, values, variances, state.covariance)
         problem = make_problem(values, state.covariance, variances, replicates=self.replicates, rotate=rotate)
@@ -321,8 +347,16 @@ class Model(NamedTuple):
         total = sum(self.log_priors(state).values())
         if self.n == 1:
             return total
+        return total + self.log_likelihood(state, problem)
+
+    def log_likelihood(self, state: State, problem: Problem | None = None) -> float:
+        """Log p(X | tree, θ), up to a constant."""
         problem = self.problem(state) if problem is None else problem
-        return total + problem.log_likelihood(*state.tree)
+        residual = self.complete(state.imputed).residual
+        log_tree = float(problem.log_likelihood(*state.tree))
+        if isinstance(state.covariance, Components) and residual is not None:
+            return log_tree + state.covariance.residual_log_density(residual)
+        return log_tree
 
     def log_priors(self, state: State) -> dict[str, float]:
         """Log priors of tree, covariance and noise; 0 of a covariance without priors, which is known."""
@@ -335,8 +369,8 @@ class Model(NamedTuple):
         }
 
     def leaf_messages(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """(n, k) values and (n,) variances of the distinct leaves."""
-        values, variances = self.filled(state.imputed), row_variances(self.noise, state.noise)
+        """(n, k) values, or components, and (n,) variances of the distinct leaves."""
+        values, variances = self.coordinates(state.imputed), row_variances(self.noise, state.noise)
         if self.replicates is None:
             return values, variances
         leaves = collapse(values, variances, self.replicates)

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
+from ..model.covariance import Components
 from ..model.data.leaves import leaves_of
 from ..model.data.table import Table
 from ..model.draws import Draws
@@ -75,6 +76,15 @@ def require_model(posterior: "Posterior", what: str) -> None:
         raise InputError(f"this posterior does not include its data or covariance, which {what} needs.")
     if model.noise.level is None and NOISE_LEVEL not in posterior.theta:
         raise InputError("this posterior has no draws of its noise level, which this needs; fit() keeps them.")
+
+
+def require_fixed_directions(posterior: "Posterior") -> None:
+    """Refuse densities of the rows that were fitted where components are found from them."""
+    if isinstance(posterior.model.covariance, Components):
+        raise InputError(
+            "leave-one-out needs a model that has not seen the row, and components are found from all rows; "
+            "compare by rows that were not fitted (X_heldout, --heldout)."
+        )
 
 
 def check_table(X: Any, columns: Any, n_rows: int) -> tuple[np.ndarray | None, tuple[str, ...] | None]:

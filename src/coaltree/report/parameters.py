@@ -21,7 +21,7 @@ N_STRONGEST = 3  # correlations that are named
 
 def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     """Return the parameters: single numbers, vectors with many entries, and the correlation of a full matrix."""
-    names = None if posterior.model.columns is None else [printable(name) for name in posterior.model.used_columns]
+    names = None if posterior.model.columns is None else [printable(name) for name in posterior.model.coordinate_names]
     learnt: dict[str, Any] = {"numbers": [], "vectors": [], "correlation": None, "strongest": []}
     for name, draws in posterior.theta.items():
         if draws.ndim == 1:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
     from ..tables.reading import TableFile
 
-COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
+COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "components", "squared_exponential", "matern32")
 CHECKPOINT = "checkpoint.npz"
 MAX_CLUSTERS_SHOWN, MAX_CLASSES_SHOWN, MAX_CLASS_NAME = 12, 8, 16  # beside annotations; characters of a name
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
@@ -191,6 +191,8 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     post = _sample(source.table, settings, checkpoint, force)
     if "covariance_choice" in post.info:
         shell.say(f"covariance: {post.info['covariance_choice']}")
+    if "components" in post.info:
+        shell.say(f"components: {post.info['components']}")
     if post.model.transform is not None:
         shell.say(f"transform: {post.info['transform']}")
     if ending(post.info):

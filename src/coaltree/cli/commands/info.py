@@ -73,7 +73,7 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         yield "missing values", str(int(np.isnan(post.model.X).sum()))
     n_chains = len(np.unique(post.draws.chain))
     yield "trees", f"{len(post)} from {count(n_chains, 'chain')}"
-    for key in ("transform", "sampler", "seed", "n_warmup", "left_out", "ties"):
+    for key in ("transform", "sampler", "seed", "n_warmup", "left_out", "ties", "components"):
         if key in post.info:
             yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)
     if post.model.covariance is not None:
@@ -94,7 +94,7 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
         if draws.ndim > 2 or draws[0].size > MAX_PARAMETERS:
             yield f"{name} matrix" if draws.ndim > 2 else name, f"draws of shape {draws.shape[1:]}"
             continue
-        titles = [name] if draws.ndim == 1 else [f"{name}, {column}" for column in post.model.used_columns]
+        titles = [name] if draws.ndim == 1 else [f"{name}, {column}" for column in post.model.coordinate_names]
         for title, values in zip(titles, draws.reshape(len(draws), -1).T, strict=True):
             low, median, high = weighted_quantile(values, post.weights, [0.05, 0.5, 0.95])
             yield title, f"{median:.4g}  (90 %: {low:.4g} to {high:.4g})"

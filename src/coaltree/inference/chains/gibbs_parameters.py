@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...model.covariance import Components
 from ...model.draws import State
 from ...model.model import Model
 from ...model.process.coalescent import standardized_gaps
@@ -38,7 +39,9 @@ LogDensity = Callable[[np.ndarray], float]  # of the rows' variances
 
 def draw_parameters(model: Model, state: State, rng: np.random.Generator, repeat: bool = True) -> State:
     """Draw new times (all on another scale), covariance and noise; `repeat` where a tree takes longer to draw."""
-    model = model._replace(values=model.filled(state.imputed), missing=None)
+    model = model.complete(state.imputed)
+    if isinstance(state.covariance, Components) and model.residual is not None:
+        state = state._replace(covariance=state.covariance.draw_residual(model.residual, rng))
     if state.covariance.learnt:
         state = state._replace(**_draw_scale(model, state, rng))
     draws_noise = model.noise.is_random and len(state.tree[1]) > 0

@@ -10,14 +10,15 @@ import numpy as np
 from ...errors import InputError
 from ..data.table import aligned
 from .base import Covariance, Statistics
+from .components import Components
 from .conjugate import Diagonal, Fixed, Full, Scaled, Spherical
 from .grid import Matern32
 from .kernels import Kernel, SquaredExponential
 from .priors import InverseGamma, InverseWishart, LogNormal, LogUniform, Prior
 
 __all__ = [
-    "Covariance", "CovarianceLike", "Diagonal", "Fixed", "Full", "InverseGamma", "InverseWishart", "Kernel",
-    "LogNormal", "LogUniform", "Matern32", "Prior", "Scaled", "Spherical", "SquaredExponential", "Statistics",
+    "Components", "Covariance", "CovarianceLike", "Diagonal", "Fixed", "Full", "InverseGamma", "InverseWishart",
+    "Kernel", "LogNormal", "LogUniform", "Matern32", "Prior", "Scaled", "Spherical", "SquaredExponential", "Statistics",
     "as_covariance",
 ]  # fmt: skip
 
@@ -28,6 +29,7 @@ _BY_NAME = {
     "scaled": Scaled,
     "diagonal": Diagonal,
     "full": Full,
+    "components": Components,
     "squared_exponential": SquaredExponential,
     "matern32": Matern32,
 }

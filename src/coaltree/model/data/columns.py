@@ -8,7 +8,7 @@ variances multiplied by s gain s^((n-1)c/2) and lose s^(n-1) and s^(k/2), so tha
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from ..._runtime.formatting import shortlist
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import Covariance, CovarianceLike, Spherical, as_covariance
 from ..covariance.base import column_variances
+from ..covariance.components import MIN_COMPONENTS
+from ..covariance.directions import principal_directions, why_not_one_unit
 from .table import Table
 
 _MIN_RANGE = 2.0**-46  # of a column, beside its largest value: what differs less is constant
-_MAX_RATIO_OF_RANGES = 8.0  # of columns in one unit: 90 % to 10 % quantile, and largest to median
-_MIN_DISTINCT_VALUES = 5  # in half of the columns; categories and their indicators have no unit
 MAX_SCALE_RATIO = 100.0  # of columns under one variance: beyond, small ones have hardly any effect
 _ALL_CONSTANT = "every column of X is constant, but for rounding, so nothing tells its rows apart; check the table."
 _MIN_RESIDUAL = 1e-7  # of a column's standard deviation: less than this is left where others determine it
@@ -62,8 +62,9 @@ def choose_columns(
 def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     """The family for distinct rows (n, d) of which some columns vary, and the reason in words.
 
-    "full" has d(d+1)/2 parameters and needs 3/2 as many rows. Else columns in one unit are "spherical", since those
-    that hardly vary (pixels at the rim) are to count less, and others "scaled".
+    "full" has d(d+1)/2 parameters and needs 3/2 as many rows, and "components" are for no more rows than columns. Else
+    columns in one unit are "spherical", since those that hardly vary (pixels at the rim) are to count less, and others
+    "scaled".
     """
     n, d = len(values), int(varying.sum())
     if d == 0:
@@ -72,7 +73,9 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
         return "full", f"full ({n:,} rows are enough for {columns})"
-    why_not = _why_not_one_unit(values[:, j] for j in np.flatnonzero(varying))
+    if d >= n > MIN_COMPONENTS + 1 and principal_directions(values[:, varying], MIN_COMPONENTS)[2] > MIN_COMPONENTS:
+        return "components", f"components ({n:,} rows are too few for {columns} one by one)"
+    why_not = why_not_one_unit(values[:, j] for j in np.flatnonzero(varying))
     if why_not:
         return "scaled", f"scaled ({why_not}; full needs {needed:,} rows for {columns})"
     return "spherical", "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
@@ -119,25 +122,6 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
             direction = rest[:, j] / length
             rest[:, j + 1 :] -= np.outer(direction, direction @ rest[:, j + 1 :])
     return dependent
-
-
-def _why_not_one_unit(columns: Iterable[np.ndarray]) -> str:
-    """Why these columns, which vary, do not seem to share one unit, or "" if they do.
-
-    A range leaves out the smallest and the largest cell, which may be outliers, and a column that is constant without
-    them has none. Inner quantiles would not do: most pixels of an image are blank in most rows.
-    """
-    n_values, ranges = [], []
-    for column in columns:
-        cells = np.sort(column[~np.isnan(column)])
-        n_values.append(1 + np.count_nonzero(np.diff(cells)))
-        if len(cells) > 3 and cells[-2] > cells[1]:
-            ranges.append(cells[-2] - cells[1])
-    if np.median(n_values) < _MIN_DISTINCT_VALUES:
-        return "columns have few distinct values"
-    low, middle, high = np.quantile(ranges, [0.1, 0.5, 0.9])
-    is_similar = high <= _MAX_RATIO_OF_RANGES * low and max(ranges) <= _MAX_RATIO_OF_RANGES * middle
-    return "" if is_similar else "columns have different ranges, as in different units"
 
 
 def named_columns(which: np.ndarray, names: Sequence[str] | None) -> str:

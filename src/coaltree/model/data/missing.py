@@ -20,9 +20,11 @@ from ..._runtime.formatting import shortlist
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, standard_normal
 from ...errors import InputError
+from ..covariance import Components
 from ..covariance.base import Covariance, DiagonalWhitener, column_variances
 from ..process.diffusion import Variances
 from ..process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
+from . import missing_components
 
 
 def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None) -> None:
@@ -85,6 +87,8 @@ def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Ge
     missing = np.isnan(values)
     if not missing.any():
         return values
+    if isinstance(covariance, Components):
+        return missing_components.fill_at_random(values, covariance, rng)
     precision = precision_of(covariance, values.shape[1])
     if len(precision) == 1 or not np.any(np.tril(precision, -1)):
         guesses = np.nanmean(values, axis=0) + np.sqrt(column_variances(values)) * rng.standard_normal(values.shape)
@@ -115,6 +119,8 @@ def impute(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ."""
+    if isinstance(covariance, Components):
+        return missing_components.impute(children, times, values, missing, covariance, leaf_var, rng)
     walk = begin_walk(children, times, values, leaf_var, np.asarray(missing.any(axis=1)))
     n, d = values.shape
     (stream,) = make_streams(rng, 1)

@@ -220,11 +220,12 @@ def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np
     state, group = posterior.model.state_of(posterior.draws, t), posterior.model.leaves.distinct.group
     values, variances = posterior.model.leaf_messages(state)
     values, variances = np.asarray(values[group]), variances[group]
+    in_columns = getattr(state.covariance, "columns_of", np.asarray)  # of components: what these say of the columns
     if not variances.any():
-        return values
+        return np.asarray(in_columns(values))
     tree, d = posterior.trees[t], values.shape[1]
     whitener: Whitener = state.covariance.whitener(d)
     made = simulate_data(tree, d, rng, whitener.color)
     noise = np.sqrt(variances)[:, None] * whitener.color(rng.standard_normal(values.shape))
     made += expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)
-    return np.asarray(made)
+    return np.asarray(in_columns(made))

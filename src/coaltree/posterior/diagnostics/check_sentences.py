@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._runtime.formatting import shortened, shortlist
-from ...model.covariance import Diagonal, Scaled, Spherical
+from ...model.covariance import Components, Diagonal, Scaled, Spherical
 from ...model.data.columns import rows_for_full
 from ...model.data.transform import Preprocessor
 from ...model.process.contrasts import lateness, shuffles
@@ -80,7 +80,7 @@ def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
 
 
 def _skewness(posterior: "Posterior", result: Result) -> Explained:
-    d = len(posterior.model.used_columns)
+    d = len(posterior.model.coordinate_names)
     is_up, grows = result.z[result.worst] > 0.0, result.worst < d
     z = (1.0 if is_up else -1.0) * (result.z[:d] if grows else result.z[d:])
     others = int(np.count_nonzero(np.delete(z, result.worst % d) > CLEARLY_SKEWED))
@@ -92,12 +92,14 @@ def _skewness(posterior: "Posterior", result: Result) -> Explained:
 
 def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
     """Logarithms of the worst column and of all that are clearly skewed, where they are positive and X is raw."""
+    if isinstance(posterior.model.covariance, Components):  # no column is seen by itself
+        return ""
     assert posterior.model.X is not None
     X = posterior.model.X if posterior.model.used is None else posterior.model.X[:, posterior.model.used]
     columns = np.flatnonzero(z >= min(CLEARLY_SKEWED, z.max()))
     if posterior.model.transform is not None or np.nanmin(X[:, columns]) <= 0.0:
         return ""
-    names = posterior.model.used_columns
+    names = posterior.model.coordinate_names
     every = len(columns) == X.shape[1]
     log = True if every else [names[j] if posterior.model.columns is not None else int(names[j]) for j in columns]
     return f"transform=ct.{Preprocessor(log=log)!r}"
@@ -107,13 +109,13 @@ def _spread(posterior: "Posterior", result: Result) -> Explained:
     times = math.exp(result.excess[result.worst])
     factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
     seen = f"{_column(posterior, result.worst)} varies {factor} as much along the tree as the covariance says"
-    if posterior.n >= rows_for_full(len(posterior.model.used_columns)):
+    if posterior.n >= rows_for_full(len(posterior.model.coordinate_names)):
         return seen, FULL
     return seen, 'covariance="diagonal"' if isinstance(posterior.model.covariance, Diagonal | Spherical) else ""
 
 
 def _correlation(posterior: "Posterior", result: Result) -> Explained:
-    d = len(posterior.model.used_columns)
+    d = len(posterior.model.coordinate_names)
     strongest = int(np.argmax(np.abs(result.z[:-1])))
     first, second = (_column(posterior, part[strongest]) for part in pairs_of(d))
     beyond = "" if isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical) else " beyond the covariance"
@@ -143,7 +145,7 @@ def _later_clade(posterior: "Posterior") -> list[str]:
 
 def _column(posterior: "Posterior", number: int) -> str:
     """The name of a column of the model."""
-    name = posterior.model.used_columns[number]
+    name = posterior.model.coordinate_names[number]
     return repr(shortened(name)) if posterior.model.columns is not None else f"column {name}"
 
 

@@ -163,7 +163,7 @@ def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomSta
     rows = _some_rows(posterior.model)
     if len(rows.leaves) < MIN_LEAVES:
         return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {MIN_LEAVES}")
-    cells = len(rows.rows) * len(posterior.model.used_columns)
+    cells = len(rows.rows) * len(posterior.model.coordinate_names)
     n_replicates = max(_MIN_REPLICATES, min(_REPLICATES_PER_TREE * n_trees, _MAX_CELLS // cells))
     draws, weights = pick_trees(posterior.weights, min(n_trees, n_replicates // _REPLICATES_PER_TREE))
     with single_threaded_blas():
@@ -192,7 +192,7 @@ def _compare(
 ) -> ModelCheck:
     """Compute all statistics of the data and of replicates on the same trees, and judge the differences."""
     assert posterior.model.covariance is not None
-    d = len(posterior.model.used_columns)
+    d = len(posterior.model.coordinate_names)
     names = statistics.applicable(posterior.model.covariance, d)
     compute = {**names, "sizes": statistics.contrast_sizes, "quantiles": statistics.contrast_quantiles}
     of_data: dict[str, list[np.ndarray]] = {name: [] for name in compute}
@@ -262,7 +262,7 @@ class _DrawnTree:
         over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
         self.frame = contrasts.frame_of(*over_rows, row_variances(model.noise, state.noise)[rows.rows])
         self._leaf_children = children
-        self._values = model.filled(state.imputed)[rows.rows]
+        self._values = model.coordinates(state.imputed)[rows.rows]
         scales = state.noise.tail_scale
         self._tail_scale = None if scales is None else scales[rows.rows]
         self._half_df = 0.5 * model.noise.given.df

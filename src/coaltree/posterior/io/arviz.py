@@ -82,7 +82,7 @@ def _draws_of_chains(posterior: "Posterior") -> np.ndarray:
 
 def _named_dimensions(posterior: "Posterior") -> dict[str, Any]:
     """The columns' names for parameters that have an entry, or a row and a column, for each of them."""
-    columns = list(posterior.model.used_columns)
+    columns = list(posterior.model.coordinate_names)
     dims = {
         name: ["column", "other_column"][: draws.ndim - 1]
         for name, draws in posterior.theta.items()

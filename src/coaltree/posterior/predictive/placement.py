@@ -20,6 +20,7 @@ from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count, check_level
 from ...errors import CoaltreeWarning, InputError
+from ...model.covariance import Components
 from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
 from ...model.data.leaves import find_distinct
 from ...model.data.table import Table, read_table
@@ -31,6 +32,7 @@ from ...samplers.regraft.placement import locate
 from ..io.pandas_output import in_order_of
 from ..trees.clades import clade_table, leaves_under
 from ..validation import require_model
+from .new_components import NewRows
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -117,11 +119,12 @@ def place(
             children, merge_times = np.array(posterior.draws.children[tree]), np.array(posterior.draws.times[tree])
             level = model.noise_of(draws, tree).level * error2
             class_shares = None if members is None else _class_shares(children, members)
-            for rows, problem, new in _whitened(posterior, tree, table, views, copies):
+            for rows, problem, new, log_beside in _whitened(posterior, tree, table, views, copies):
                 moved = streams[rows]
                 found = locate(children, merge_times, problem, new, moved, level, model.noise.half_df)
                 streams[rows] = moved
-                log_density[rows, j], nodes[rows, j], times[rows, j] = found.log_density, found.node, found.time
+                log_density[rows, j] = found.log_density + log_beside
+                nodes[rows, j], times[rows, j] = found.node, found.time
                 with np.errstate(invalid="ignore"):
                     share = np.exp(found.log_mass - found.log_density[:, None])
                 share[np.isnan(share)] = 1.0  # infinite density on the branch of an identical row
@@ -188,7 +191,8 @@ def _views(posterior: "Posterior", table: Table) -> list[View]:
         for start in range(0, len(members), at_once):
             rows = members[start : start + at_once]
             twin = np.arange(posterior.n + len(rows))
-            if len(columns) > 0 and model.noise.level == 0.0:  # else equal rows have a density
+            is_apart = model.noise.level != 0.0 or (isinstance(model.covariance, Components) and not pattern.all())
+            if len(columns) > 0 and not is_apart:  # else equal rows have a density
                 distinct = find_distinct(np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]]))
                 twin = distinct.first[distinct.group]
             views.append((rows, columns, twin))
@@ -197,20 +201,24 @@ def _views(posterior: "Posterior", table: Table) -> list[View]:
 
 def _whitened(
     posterior: "Posterior", tree: int, table: Table, views: list[View], copies: np.ndarray
-) -> Iterator[tuple[np.ndarray, Problem, np.ndarray]]:
-    """(row numbers, whitened `Problem`, whitened new rows) for each view."""
+) -> Iterator[tuple[np.ndarray, Problem, np.ndarray, Any]]:
+    """(row numbers, whitened `Problem`, whitened new rows, log density of what is beside the components) by view."""
     n = posterior.n
     state = posterior.model.state_of(posterior.draws, tree)
     group = posterior.model.leaves.distinct.group
     values, leaf_var = (part[group] for part in posterior.model.leaf_messages(state))
     leaf_var[copies] = _NO_INFORMATION  # they were merged with others at time 0
-    covariance = state.covariance
+    covariance, log_beside = state.covariance, 0.0
+    beside = NewRows.of(posterior.model, state, values, tree) if isinstance(covariance, Components) else None
     centre = values.mean(axis=0)
     for rows, columns, twin in views:
-        old = values[:, columns] - centre[columns]
-        new = table.values[np.ix_(rows, columns)] - centre[columns]
+        new = table.values[np.ix_(rows, columns)]
+        if beside is not None:
+            new, log_beside = beside.components(new, columns)
+            columns = np.arange(values.shape[1])
+        old, new = values[:, columns] - centre[columns], new - centre[columns]
         if len(columns) == 0:
-            yield rows, Problem(old, 0, 0.0, leaf_var), new
+            yield rows, Problem(old, 0, 0.0, leaf_var), new, 0.0
             continue
         whitener = covariance.whitener(values.shape[1])
         if len(columns) < values.shape[1] and isinstance(whitener, DiagonalWhitener):
@@ -232,7 +240,7 @@ def _whitened(
             )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
-        yield rows, Problem(both[:n], len(columns), float(whitener.log_det), leaf_var), both[n:]
+        yield rows, Problem(both[:n], len(columns), float(whitener.log_det), leaf_var), both[n:], log_beside
 
 
 def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from ...model.model import Model
 from ...model.process.noise import row_variances
 from ...samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
 from ...samplers.regraft.nearest import neighbor_graphs
-from ..validation import require_model
+from ..validation import require_fixed_directions, require_model
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -73,6 +73,7 @@ def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
         require_model(posterior, "the density of a row")
+        require_fixed_directions(posterior)
     except InputError:
         return False
     return posterior.model.n >= _MIN_ROWS
@@ -87,7 +88,7 @@ def log_parts(posterior: "Posterior", draws: np.ndarray) -> dict[str, np.ndarray
     with single_threaded_blas():
         for t in np.unique(draws).tolist():
             state = model.state_of(posterior.draws, t)
-            parts[t] = {"log_likelihood": model.problem(state).log_likelihood(*state.tree), **model.log_priors(state)}
+            parts[t] = {"log_likelihood": model.log_likelihood(state), **model.log_priors(state)}
     names = next(iter(parts.values()))
     return {
         name: np.array([parts[t][name] for t in np.ravel(draws).tolist()]).reshape(np.shape(draws)) for name in names

@@ -1,0 +1,134 @@
+"""`Components`: how many, which directions, what is refused, and the noise beside them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import coaltree as ct
+from coaltree.errors import InputError
+from coaltree.model.covariance import Components, InverseGamma
+from coaltree.model.covariance.components import default_components
+from coaltree.model.draws import State
+from coaltree.model.model import Model
+from coaltree.model.process.noise import Noise, first_draw
+from tests.reference import components as reference
+
+
+def wide(n=12, d=30, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)) @ rng.normal(size=(3, d)) * 2.0 + rng.normal(size=(n, d))
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 2), (22, 2), (36, 3), (60, 4), (100, 5), (250, 8), (500, 12), (2000, 25)])
+def test_number_of_components_comes_from_the_number_of_rows(n, k):
+    assert default_components(n) == k
+    assert 3 * k * (k + 1) <= n or k == 2
+    assert 3 * (k + 1) * (k + 2) > n
+
+
+def test_components_are_principal_components_whose_largest_loading_is_positive():
+    X = wide()
+    covariance = Components(3).adapt(X)
+    Vt = np.linalg.svd(X - X.mean(axis=0))[2][:3]
+    np.testing.assert_allclose(np.abs(covariance.loadings.T @ Vt.T), np.eye(3), atol=1e-10)
+    largest = np.abs(covariance.loadings).argmax(axis=0)
+    assert (covariance.loadings[largest, range(3)] > 0.0).all()
+    np.testing.assert_allclose(covariance.scale, 1.0)
+    np.testing.assert_allclose(covariance.columns_of(covariance.project(X)).mean(axis=0), X.mean(axis=0))
+
+
+def test_columns_in_different_units_are_divided_by_their_standard_deviations():
+    X = wide() * np.exp(3.0 * np.random.default_rng(1).normal(size=30))
+    covariance = Components(3).adapt(X)
+    np.testing.assert_allclose(covariance.scale, X.std(axis=0, ddof=1))
+    other = Components(3).adapt(100.0 * X)
+    np.testing.assert_allclose(other.loadings, covariance.loadings, atol=1e-12)
+    np.testing.assert_allclose(other.project(100.0 * X), covariance.project(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_log_likelihood_equals_the_transcription(noise):
+    """Up to what neither θ nor the tree changes, in units that differ."""
+    rng, scale = np.random.default_rng(2), np.array([1.0, 2.0, 0.5, 3.0])
+    V = np.linalg.qr(rng.normal(size=(4, 2)))[0]
+    differences = []
+    for seed, variance in enumerate((0.7, 0.2, 3.0)):
+        A = rng.normal(size=(2, 2))
+        Phi = A @ A.T + np.eye(2)
+        X, tree = ct.simulate(5, 4, "spherical", random_state=seed)
+        fixed = {"loadings": V, "centre": np.ones(4), "scale": scale * (seed + 1)}
+        covariance = Components(2, Phi=Phi, residual_variance=variance, **fixed).adapt(X)
+        model = Model.of(X, covariance, Noise(noise))
+        state = State((np.array(tree.children), np.array(tree.times)), covariance, first_draw(model.noise), np.empty(0))
+        expected = reference.log_likelihood(*state.tree, X, V, Phi, variance, fixed["scale"], noise)
+        differences.append(model.log_likelihood(state) - expected)
+        assert model.of_chains().log_likelihood(state) == pytest.approx(model.log_likelihood(state))
+    np.testing.assert_allclose(differences, differences[0], atol=1e-9)
+
+
+def test_residual_variance_is_drawn_from_its_inverse_gamma():
+    X, rng = wide(), np.random.default_rng(3)
+    covariance = Components(3, priors={"residual_variance": InverseGamma(2.0, 3.0)}).adapt(X)
+    residual = covariance.residual_squares(X)
+    Z = X - X.mean(axis=0)
+    squares = np.square(Z - Z @ covariance.loadings @ covariance.loadings.T).sum()
+    np.testing.assert_allclose(residual, [squares, 11.0])
+    drawn = [covariance.draw_residual(residual, rng).residual_variance for _ in range(500)]
+    law = stats.invgamma(2.0 + 0.5 * 11 * 27, scale=3.0 + 0.5 * squares)
+    assert stats.kstest(drawn, law.cdf).pvalue > 1e-4
+    assert stats.kstest(drawn, stats.invgamma(2.0 + 0.5 * 11 * 24, scale=3.0 + 0.5 * squares).cdf).pvalue < 1e-6
+
+
+def test_given_directions_are_kept_and_bad_ones_refused():
+    covariance = Components(2).adapt(wide())
+    again = Components(2, loadings=covariance.loadings, centre=covariance.centre, scale=covariance.scale).adapt(wide())
+    np.testing.assert_array_equal(again.loadings, covariance.loadings)
+    for wrong in (
+        {"loadings": np.ones((30, 2)), "centre": np.zeros(30), "scale": np.ones(30)},
+        {"loadings": covariance.loadings},
+        {"loadings": covariance.loadings, "centre": np.zeros(30), "scale": np.zeros(30)},
+    ):
+        with pytest.raises(InputError, match="loadings must"):
+            Components(2, **wrong)
+    with pytest.raises(InputError, match="30 columns, but the data have 8"):
+        covariance.adapt(wide(d=8))
+    with pytest.raises(InputError, match="by fit alone"):
+        ct.sample_trees(wide(), covariance="components")
+
+
+@pytest.mark.parametrize(
+    ("X", "k", "message"),
+    [
+        (wide(), 12, "12 components need at least 13 directions.*span 11"),
+        (np.outer(np.arange(9.0), np.arange(1.0, 21.0)) ** 2, 2, "span 1"),
+        (wide(3), "auto", "span 2"),
+        (wide(), 0, "n_components must be a whole number"),
+        (wide(), 2.5, "n_components must be a whole number"),
+    ],
+)
+def test_more_components_than_directions_are_refused(X, k, message):
+    with pytest.raises(InputError, match=message):
+        ct.fit(X, Components(k), n_samples=2, n_warmup=2, progress=False)
+
+
+def test_a_table_of_a_hundred_thousand_columns_takes_seconds_and_little_memory():
+    code = """
+import resource, time, warnings
+import numpy as np, coaltree as ct
+warnings.simplefilter("ignore")
+small = np.random.default_rng(0).normal(size=(50, 60))
+ct.fit(small, n_samples=4, n_warmup=4, random_state=0, progress=False)
+rng = np.random.default_rng(1)
+X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 100_000)) + rng.normal(size=(50, 100_000))
+began = time.process_time()
+post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, post.theta["Phi"].shape)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, megabytes, shape = done.stdout.split(maxsplit=2)
+    assert float(seconds) < 10.0
+    assert float(megabytes) < 1024
+    assert shape.strip() == "(40, 3, 3)"

@@ -1,0 +1,80 @@
+"""Placing new rows where components carry the tree: densities are densities of x."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    X, _ = ct.simulate(14, 3, "spherical", random_state=3, noise=0.2)
+    X = (X @ [[2.0, 0.5, 1.0], [0.0, 1.0, -1.0], [0.1, 0.0, 0.2]]) * [1.0, 30.0, 0.2] + [5.0, -100.0, 0.0]
+    options = {"n_samples": 20, "n_warmup": 30, "n_chains": 1, "noise": 0.3, "random_state": 0, "progress": False}
+    return ct.fit(X, ct.Components(2), **options)
+
+
+def mean_ratio(posterior, observed, n_points, factor=1.0):
+    """The integral of the density over observed entries, and its standard error, by points of a wide distribution."""
+    rng = np.random.default_rng(1)
+    X = posterior.model.X[:, observed]
+    chol = np.linalg.cholesky(np.cov(X.T).reshape(len(observed), -1)) * 1.5
+    Z = rng.standard_normal((n_points, len(observed)))
+    chi = rng.chisquare(4, n_points) / 4.0
+    points = np.full((n_points, posterior.model.X.shape[1]), np.nan)
+    points[:, observed] = X.mean(axis=0) + (Z / np.sqrt(chi)[:, None]) @ chol.T
+    k = len(observed)
+    from scipy.stats import multivariate_t
+
+    proposal = multivariate_t(X.mean(axis=0), chol @ chol.T, df=4).logpdf(points[:, observed]).reshape(-1)
+    ratio = np.exp(posterior.place(points, random_state=0).log_density - proposal) * factor**k
+    return ratio.mean(), ratio.std() / np.sqrt(n_points)
+
+
+@pytest.mark.parametrize(
+    ("observed", "n_points"),
+    [([0, 1, 2], 1500), ([0, 2], 1500), *(pytest.param(o, 30_000, marks=pytest.mark.slow) for o in ([0, 1, 2], [1]))],
+)
+def test_density_integrates_to_one(posterior, observed, n_points):
+    total, error = mean_ratio(posterior, observed, n_points)
+    assert error < 0.1
+    assert abs(total - 1.0) < 4.5 * error
+    wrong, error = mean_ratio(posterior, observed, n_points, factor=2.0)
+    assert abs(wrong - 1.0) > 4.5 * error
+
+
+def test_density_of_a_row_does_not_depend_on_those_beside_it(posterior):
+    X = posterior.model.X + 0.01
+    X[3, 1] = np.nan
+    together = posterior.place(X, random_state=0).log_density
+    alone = [posterior.place(X[i : i + 1], random_state=0).log_density[0] for i in range(len(X))]
+    np.testing.assert_allclose(together, alone, rtol=1e-9)
+
+
+def test_density_is_that_of_x_in_its_own_unit(posterior):
+    X = posterior.model.X
+    scaled = ct.fit(
+        1000.0 * X, ct.Components(2), n_samples=20, n_warmup=30, n_chains=1, noise=0.3, random_state=0, progress=False
+    )
+    ours, others = posterior.place(X + 0.01).log_density, scaled.place(1000.0 * (X + 0.01)).log_density
+    np.testing.assert_allclose(others, ours - 3.0 * np.log(1000.0), atol=1e-3)
+
+
+def test_a_row_that_was_fitted_joins_its_own_leaf(posterior):
+    placed = posterior.place(posterior.model.X)
+    own, next_one = (
+        [p for i in range(14) for p, names in placed.nearest_clades(i, 40) if names == (f"{(i + k) % 14}",)]
+        for k in (0, 1)
+    )
+    assert sum(own) > 3.0 * sum(next_one)
+    place = posterior.place(np.full((1, 3), np.nan))
+    assert abs(place.log_density[0]) < 2.0  # of no entry 0, but for what one drawn component for each tree is worth
+
+
+def test_leave_one_out_is_refused_and_held_out_rows_are_not(posterior):
+    with pytest.raises(InputError, match=r"components are found from all rows.*X_heldout"):
+        posterior.loo()
+    with pytest.raises(InputError, match="X_heldout"):
+        ct.compare({"a": posterior, "b": posterior})
+    assert ct.compare({"a": posterior, "b": posterior}, posterior.model.X + 0.1).names == ("a", "b")
