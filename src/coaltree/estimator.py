@@ -16,6 +16,7 @@ from .model.data.table import as_frame, is_frame
 from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
+from .posterior.validation import require_densities
 from .samplers.base import SamplerLike
 from .tree import Tree
 
@@ -117,6 +118,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the mean log density of new rows, by which covariances can be compared; y is ignored."""
         check_is_fitted(self)
+        require_densities(self.posterior_, "score")
         return float(np.mean(self.posterior_.place(self._new_rows(X)).log_density))
 
     def _new_rows(self, X: ArrayLike) -> np.ndarray:

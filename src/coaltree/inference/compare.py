@@ -21,6 +21,7 @@ from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
+from ..posterior.validation import require_densities
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 MAX_PARETO_K = 0.7
@@ -98,6 +99,8 @@ def compare(
             raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")
     names = tuple(str(name) for name in posteriors)
     if X_heldout is not None:
+        for post in posteriors.values():
+            require_densities(post, "compare()")
         rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]
         return comparison_of(names, np.array(rows), HELD_OUT)
     _require_same_rows(names, list(posteriors.values()))
@@ -175,9 +178,9 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
     for name, other in zip(names[1:], posteriors[1:], strict=True):
         if first.model.X is None or other.model.X is None:
             continue  # leave-one-out says what is lacking
-        if first.model.row_labels != other.model.row_labels or not np.array_equal(
-            first.model.X, other.model.X, equal_nan=True
-        ):
+        ours, theirs = first.model.given_values(), other.model.given_values()  # undone, to within rounding
+        same_shape = ours.shape == theirs.shape and first.model.row_labels == other.model.row_labels
+        if not same_shape or not np.allclose(ours, theirs, rtol=1e-9, atol=0.0, equal_nan=True):
             raise InputError(
                 f"posteriors {names[0]!r} and {name!r} are of different rows or values, so that their densities cannot "
                 "be compared; fit both to the same table, or give X_heldout."

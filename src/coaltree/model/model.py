@@ -23,7 +23,7 @@ from .data.missing import agreeing_pair, missing_entries
 from .data.replicates import Replicates, Within, collapse, leaf_means, within_leaves
 from .data.table import INDEX, NO_TABLE, Table, aligned, as_frame, describe, is_frame, read_table
 from .data.ties import spread_ties
-from .data.transform import Preprocessor, TransformLike, fit_transform, log_derivative
+from .data.transform import Preprocessor, TransformLike, described, fit_transform, log_derivative
 from .draws import Draws, Merges, State
 from .process.coalescent import log_prior
 from .process.noise import NOISE_LEVEL, Noise, NoiseDraw, NoiseModel, noise_model, row_variances
@@ -80,7 +80,7 @@ class Model(NamedTuple):
                 f"equal values spread over the step they are recorded in: {named_columns(which, table.features)}"
             )
         if transformer is not None:
-            info["transform"] = " ".join(repr(transformer).split())
+            info["transform"] = described(transformer)
         spread, covariance = values[leaves.places] if tied.any() else None, covariance.adapt(values)
         if isinstance(covariance, Components):
             info["components"] = covariance.said()

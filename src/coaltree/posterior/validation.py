@@ -87,6 +87,18 @@ def require_fixed_directions(posterior: "Posterior") -> None:
         )
 
 
+def require_densities(posterior: "Posterior", what: str) -> None:
+    """Refuse densities that would be of transformed rows, in units of their own."""
+    require_model(posterior, what)
+    model = posterior.model
+    if model.X is not None and np.isnan(model.log_jacobian(model.X[:1])).any():
+        name = posterior.info.get("transform", "the transform")
+        raise InputError(
+            f"{what} needs densities of rows as they were given, and {name} has no known derivative; fit with a "
+            "Preprocessor that changes columns, or a table that is transformed."
+        )
+
+
 def check_table(X: Any, columns: Any, n_rows: int) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
     """The rows, and the names of their columns, those of a DataFrame by default."""
     columns = getattr(X, "columns", None) if columns is None else columns

@@ -92,7 +92,7 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ar
 
 
 def numbered(names: Iterable[str], what: str | None) -> tuple[str, ...]:
-    """Names of which equal ones are numbered as pandas does (a, a.1, a.2), with a warning where `what` they name."""
+    """Names of which equal ones are numbered (a, a.2, a.3), with a warning where `what` they name."""
     names = tuple(names)
     all_names, times, unique = set(names), Counter[str](), dict[str, None]()
     if len(all_names) == len(names):
@@ -101,7 +101,7 @@ def numbered(names: Iterable[str], what: str | None) -> tuple[str, ...]:
         new = name
         while new in unique or (new != name and new in all_names):
             times[name] += 1
-            new = f"{name}.{times[name]}"
+            new = f"{name}.{times[name] + 1}"
         unique[new] = None
     if what is not None:
         changed = [repr(new) for name, new in zip(names, unique, strict=True) if name != new]

@@ -139,6 +139,14 @@ class Preprocessor:
         return numbers
 
 
+def described(transformer: Any) -> str:
+    """A transformer as Python writes it, in one line; some that derive from scikit-learn's cannot be written."""
+    try:
+        return " ".join(repr(transformer).split())
+    except Exception:
+        return f"{type(transformer).__name__}()"
+
+
 def fit_transform(table: Table, transformer: TransformLike | None) -> tuple[Table, Any]:
     """A table as a copy of the transformer returns it, fitted to it, and that copy."""
     if transformer is None:
@@ -147,7 +155,7 @@ def fit_transform(table: Table, transformer: TransformLike | None) -> tuple[Tabl
     if isinstance(transformer, type) or not is_one:
         raise InputError(
             "transform must be a scikit-learn transformer, such as coaltree.Preprocessor(log=True), not "
-            f"{' '.join(repr(transformer).split())[:100]}."
+            f"{described(transformer)[:100]}."
         )
     transformer = copy.deepcopy(transformer)
     return transformed(table, transformer, "fit_transform"), transformer

@@ -25,7 +25,7 @@ from ..._runtime.validation import check_count, check_jobs
 from ...errors import CoaltreeWarning
 from ...numerics.weighted import pick_trees
 from ..diagnostics.ess import last_of_chains
-from ..validation import require_fixed_directions, require_model
+from ..validation import require_densities, require_fixed_directions
 from .row_densities import MAX_ROWS_ALL_BRANCHES, RowDensities, row_densities
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
 
 def draws_for(posterior: "Posterior", n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the draws that are used, spread evenly over the chains or by weight, and what each then counts."""
-    require_model(posterior, "leave-one-out")
+    require_densities(posterior, "leave-one-out")
     require_fixed_directions(posterior)
     n_draws = check_n_draws(posterior, n_draws)
     if not posterior.draws.has_equal_weights:

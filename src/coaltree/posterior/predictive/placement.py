@@ -54,7 +54,7 @@ class Placement:
     """
 
     labels: tuple[str, ...]
-    log_density: np.ndarray  # (m,) predictive log density of the entries a row has
+    log_density: np.ndarray  # (m,) predictive log density of a row as it was given; NaN where that is not known
     trees: np.ndarray  # (s,)
     weights: np.ndarray  # (m, s) of the trees given the row
     nodes: np.ndarray  # (m, s) the node below the drawn branch
@@ -99,6 +99,7 @@ def place(
     """Where new rows would join the trees, and how likely they are; `Posterior.place` explains the parameters."""
     check_count("n_clades", n_clades, 0)
     table = read_new_rows(posterior, X_new)
+    log_jacobian = posterior.model.log_jacobian(table.values)
     if posterior.model.used is not None:
         table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.model.used]))
     trees, prior_weights = pick_trees(posterior.weights, n_trees)
@@ -137,7 +138,9 @@ def place(
     rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
     by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
     clades = [(shares[:n_clades], where[:n_clades]) for shares, where in (by_row.get(i, ((), [])) for i in range(m))]
-    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, clades, posterior)
+    return Placement(
+        table.labels, total + log_jacobian, trees, weights, nodes, times, names, probability, clades, posterior
+    )
 
 
 def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:

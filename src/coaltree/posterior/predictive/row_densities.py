@@ -21,7 +21,7 @@ from ...model.model import Model
 from ...model.process.noise import row_variances
 from ...samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
 from ...samplers.regraft.nearest import neighbor_graphs
-from ..validation import require_fixed_directions, require_model
+from ..validation import require_densities, require_fixed_directions
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -48,7 +48,7 @@ def row_densities(
     watch: Callable[[int, int], object] | None = None,
 ) -> RowDensities:
     """Log Z of every row that is no copy, for these draws; `watch` is told how many are done."""
-    require_model(posterior, "leave-one-out")
+    require_densities(posterior, "leave-one-out")
     model = posterior.model
     n = model.n
     if n < _MIN_ROWS:
@@ -66,13 +66,15 @@ def row_densities(
             found[j] = densities
             if watch is not None:
                 watch(j + 1, len(draws))
-    return RowDensities(model.leaves.kept, np.asarray(draws), found)
+    assert model.X is not None
+    kept = model.leaves.kept
+    return RowDensities(kept, np.asarray(draws), found + model.log_jacobian(model.X[kept]))
 
 
 def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
-        require_model(posterior, "the density of a row")
+        require_densities(posterior, "the density of a row")
         require_fixed_directions(posterior)
     except InputError:
         return False

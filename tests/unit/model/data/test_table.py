@@ -124,13 +124,13 @@ def test_tables_that_are_not_in_memory_are_refused_with_what_to_do():
 
 
 def test_equal_names_of_columns_are_numbered_and_of_rows_hint_at_groups():
-    frame = pd.DataFrame(np.arange(8.0).reshape(2, 4), columns=["a", "a", "a.1", "a"])
-    with pytest.warns(ct.CoaltreeWarning, match=r"columns of X have equal names, which are numbered: 'a\.2', 'a\.3'\."):
-        assert read_table(frame).features == ("a", "a.2", "a.1", "a.3")
+    frame = pd.DataFrame(np.arange(8.0).reshape(2, 4), columns=["a", "a", "a.2", "a"])
+    with pytest.warns(ct.CoaltreeWarning, match=r"columns of X have equal names, which are numbered: 'a\.3', 'a\.4'\."):
+        assert read_table(frame).features == ("a", "a.3", "a.2", "a.4")
     rows = frame.set_axis(["p", "p"])
     with pytest.raises(InputError, match=r"'p' twice; .* groups=X\.index where rows of one name measure the same"):
-        read_table(rows[["a.1"]])
-    assert read_table(rows[["a.1"]], are_groups_named=True).labels == ("p", "p.1")
+        read_table(rows[["a.2"]])
+    assert read_table(rows[["a.2"]], are_groups_named=True).labels == ("p", "p.2")
 
 
 def test_aligned_puts_a_series_into_the_order_of_the_index():

@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import coaltree as ct
 from coaltree.model.data.table import Table, read_table
 from coaltree.model.data.transform import Preprocessor, fit_transform, transformed
+from coaltree.model.model import Model
 
 RNG = np.random.default_rng(0)
 VALUES = np.exp(RNG.standard_normal((7, 4))) * [1.0, 10.0, 100.0, 0.1]
@@ -17,6 +19,9 @@ NAMES = ("a", "b", "c", "d")
 TABLE = Table(VALUES, tuple("pqrstuv"), NAMES)
 SHORT = {"n_samples": 10, "n_warmup": 5, "random_state": 0, "progress": False}
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+PLAIN = {"n_samples": 10, "n_warmup": 5, "random_state": 0}
+DENSITIES = [Preprocessor(log=True), Preprocessor(log1p=True), Preprocessor(center="columns", scale="columns")]
+DENSITIES += [Preprocessor(log=True, scale="columns"), StandardScaler()]
 CASES = [
     {"log": True},
     {"log1p": True},
@@ -135,10 +140,11 @@ def test_fit_keeps_a_preprocessor_and_undoes_it(frame, tmp_path):
         placed = one.place(frame.iloc[:4])
         by_hand = one.place(frame.iloc[:4][["c", "b", "a"]])
         np.testing.assert_array_equal(placed.log_density, by_hand.log_density)
-    np.testing.assert_array_equal(
-        loaded.place(frame.iloc[:4]).log_density,
-        same.place(pd.DataFrame(np.array(post.model.X)[:4], frame.index[:4], frame.columns)).log_density,
-    )
+    ready = pd.DataFrame(np.array(post.model.X)[:4], frame.index[:4], frame.columns)
+    expected = same.place(ready).log_density + post.model.log_jacobian(post.model.X[:4])
+    np.testing.assert_allclose(loaded.place(frame.iloc[:4]).log_density, expected, rtol=1e-12)
+    at_hand = post.loo(progress=False), same.loo(progress=False)
+    np.testing.assert_allclose(at_hand[0].pointwise, at_hand[1].pointwise + post.model.log_jacobian(post.model.X))
     with pytest.raises(ct.InputError, match="no logarithm"):
         post.place(-frame.iloc[:2])
 
@@ -169,3 +175,45 @@ def test_estimator_takes_a_preprocessor(frame):
     ).fit(frame)
     assert repr(model.posterior_.model.transform) == "Preprocessor(log=True)"
     assert model.predict(frame.iloc[:4]).tolist() == model.labels_[:4].tolist()
+
+
+@pytest.mark.parametrize("transform", [None, *DENSITIES], ids=str)
+def test_densities_are_of_the_table_as_given(transform):
+    """One column: its density integrates to 1 through every door."""
+    X = np.exp(np.random.default_rng(1).standard_normal((10, 1)))
+    steps = np.sinh(np.linspace(-11.0, 11.0, 3001))
+    y = steps[np.abs(steps) < 30.0]
+    grid = np.expm1(y) if "log1p" in repr(transform) else np.exp(y) if "log" in repr(transform) else 2.0 + 0.01 * steps
+    post = ct.fit(X, "spherical", noise=0.2, transform=transform, **SHORT)
+    clusterer = ct.CoalescentClustering(2, covariance="spherical", noise=0.2, preprocess=transform, **PLAIN).fit(X)
+    placed = post.place(grid[:, None], n_trees=4).log_density
+    doors = [placed, ct.compare({"one": post}, grid[:, None]).rows[0]]
+    doors.append(clusterer.posterior_.place(grid[:, None]).log_density)
+    for log_density in doors:
+        assert np.trapezoid(np.exp(log_density), grid) == pytest.approx(1.0, abs=0.01)
+    np.testing.assert_allclose(clusterer.score(grid[7:8, None]), doors[2][7])
+
+
+def test_densities_of_other_transformers_are_refused(frame):
+    X = frame.fillna(1.0)
+    post = ct.fit(X, transform=PCA(2), **SHORT)
+    assert np.isnan(post.place(X.iloc[:2]).log_density).all()
+    for ask in (post.loo, lambda: ct.compare({"a": post}, X.iloc[:2]), lambda: ct.compare({"a": post})):
+        with pytest.raises(ct.InputError, match=r"needs densities of rows as they were given, and PCA\("):
+            ask()
+
+
+def test_strange_transformers_are_taken_or_refused():
+    sparse = FunctionTransformer(csr_array)
+    assert fit_transform(TABLE._replace(values=np.ones((7, 4))), sparse)[0].values.shape == (7, 4)
+
+    class Bare:
+        def fit_transform(self, X):
+            return X
+
+        transform = fit_transform
+
+        def __repr__(self):
+            raise AttributeError("no get_params")
+
+    assert Model.of(VALUES, "spherical", ct.Noise(), transform=Bare()).info["transform"] == "Bare()"

@@ -289,7 +289,7 @@ def test_place_refuses_bad_requests():
     post = ct.sample_trees(frame, PHI, n_samples=4, random_state=0)
     with pytest.raises(InputError, match="n_clades"):
         post.place(X[:2] + 0.5, n_clades=-1)
-    with pytest.raises(InputError, match=r"a column 'a.1' that was not fitted"):
+    with pytest.raises(InputError, match=r"a column 'a.2' that was not fitted"):
         post.place(pd.concat([frame, frame[["a"]]], axis=1))
     without_draws = posterior_of_trees(
         post.draws.children, post.draws.times, X=X, covariance=ct.Fixed(PHI), noise="learn"
