@@ -19,7 +19,6 @@ from scipy.cluster.hierarchy import linkage
 import coaltree as ct
 from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains.chain import advance, begin, one_iteration, problem_of
-from coaltree.inference.settings import RunSettings
 from coaltree.model.model import Model
 from coaltree.model.process.noise import NOISE_LEVEL, as_noise, noise_model
 from coaltree.posterior.diagnostics.convergence import scalar_figures
@@ -49,19 +48,18 @@ def digits():
 
 
 def settled(X, covariance, noise, n_iterations):
-    """Data and settings without warm-up, and a chain after so many iterations."""
+    """Data, and a chain without warm-up after so many iterations."""
     data = Model(X, covariance, noise_model(as_noise(noise), X))
-    settings = RunSettings(Regraft(candidates="local"))
-    chain = begin(data, settings, np.random.SeedSequence(0))
-    return data, settings, advance(data, settings, chain, n_iterations)[0]
+    chain = begin(data, Regraft(candidates="local"), np.random.SeedSequence(0))
+    return data, advance(data, chain, n_iterations)[0]
 
 
-def iteration_of(data, settings, chain):
-    problem = problem_of(data, settings.sampler, chain.state)
+def iteration_of(data, chain):
+    problem = problem_of(data, chain.sampler, chain.state)
 
     def iteration():
         with single_threaded_blas():
-            one_iteration(data, settings, chain, problem)
+            one_iteration(data, chain, problem)
 
     return iteration
 

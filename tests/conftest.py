@@ -26,9 +26,9 @@ def pytest_sessionstart(session):
     """Let the workers of `make test` share the compiling: one would otherwise wait for the other, kernel by kernel."""
     worker, is_first = os.environ.get("PYTEST_XDIST_WORKER"), not (HERE / "contract" / "__pycache__").exists()
     if worker is not None:
-        from coaltree.inference.control.compile_ahead import PARTS, parts_of_helper, take_parts
+        from coaltree.inference.control.compile_ahead import PARTS, compile_parts, parts_of_helper
 
-        take_parts(PARTS if worker == "gw0" else parts_of_helper(0))
+        compile_parts(PARTS if worker == "gw0" else parts_of_helper(0))
         if is_first and worker == "gw1":
             import_tests_backwards()
 

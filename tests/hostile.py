@@ -11,14 +11,10 @@ from scipy import sparse
 import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.inference.chains.chain import advance, begin
-from coaltree.inference.control import checkpoint
 from coaltree.inference.control.run import Run
-from coaltree.inference.settings import RunSettings
 from coaltree.model.covariance import Diagonal
-from coaltree.model.data.missing import missing_entries
-from coaltree.model.data.replicates import replicates_of
 from coaltree.model.model import Model
-from coaltree.model.process.noise import Noise, noise_model
+from coaltree.model.process.noise import Noise
 from tests.posteriors import random_posterior
 
 ODD_VALUES = [
@@ -69,30 +65,29 @@ def noisy_posterior():
     )
 
 
-def small_run(noisy=False):
+def small_run(noisy=False, path=None):
     """A run of two chains, Regraft with local candidates over six leaves with missing entries, and no iteration taken.
 
     The noise is learnt; a `noisy` run has heavy tails, errors and eight rows.
     """
     X = np.random.default_rng(0).normal(size=(8 if noisy else 6, 3))
     X[1, 2] = X[4, 0] = np.nan
-    noise = noise_model(Noise(tails="student"), X, np.linspace(0.5, 2.0, 8)) if noisy else noise_model(Noise(), X)
-    groups = replicates_of(np.array([0, 0, 1, 2, 3, 4, 5, 5])) if noisy else None
-    data = Model(X, Diagonal().adapt(X), noise, groups, missing_entries(X))
+    more = {"errors": np.linspace(0.5, 2.0, 8), "groups": [0, 0, 1, 2, 3, 4, 5, 5]} if noisy else {}
+    noise = Noise(tails="student") if noisy else Noise()
+    model = Model.of(X, Diagonal(), noise, **more)
     sampler = ct.Regraft(candidates="local", n_neighbors=2)
-    settings = RunSettings(sampler, n_samples=4, n_warmup=1, n_chains=2, max_iterations=5, max_draws=4)
-    return Run(data, settings, 0, [None] * 2)
+    return Run(model, sampler, n_samples=4, n_warmup=1, random_state=0, checkpoint=path)
 
 
 def small_checkpoint(path, noisy=False):
-    """Leave a checkpoint of `small_run` after three iterations, two of them kept; return it."""
-    run = small_run(noisy)
-    begun = [begin(run.model, run.settings, seed) for seed in np.random.SeedSequence(0).spawn(2)]
-    ends = [advance(run.model, run.settings, chain, 3, n_warmup=1) for chain in begun]
-    chains, draws = zip(*ends, strict=True)
-    saved = checkpoint.Checkpoint(path, "fingerprint", seed_is_given=True)
-    saved.save(run.state._replace(chains=chains, draws=tuple((one,) for one in draws)), finished=True)
-    return saved
+    """Leave a checkpoint of `small_run` after three iterations, two of them kept; return the run."""
+    run = small_run(noisy, path)
+    begun = [begin(run.of_chains, run.sampler, seed) for seed in np.random.SeedSequence(0).spawn(2)]
+    ends = [advance(run.of_chains, chain, 3, n_warmup=1) for chain in begun]
+    run.chains, draws = zip(*ends, strict=True)
+    run.blocks = tuple((one,) for one in draws)
+    run.save(finished=True)
+    return run
 
 
 def places(content, at=()):

@@ -1,5 +1,8 @@
 """Errors and warnings, with attributes for what a program may want to know; and Ctrl-C."""
 
+import sys
+import warnings
+
 
 class InputError(ValueError):
     """Input that cannot be used; the message is one sentence that says what was wrong and what would be right."""
@@ -30,6 +33,14 @@ class InterruptedWarning(CoaltreeWarning):
         super().__init__(message)
         self.n_done: int = n_done
         self.n_asked: int = n_asked
+
+
+def warn_of_result(warning: Warning, stacklevel: int = 2) -> None:
+    """Warn of a result that is there; where warnings are errors the message is printed, so that no result is lost."""
+    try:
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+    except type(warning):
+        print(f"{type(warning).__name__}: {warning}", file=sys.stderr)
 
 
 def is_interruption(error: BaseException | None) -> bool:

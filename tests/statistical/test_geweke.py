@@ -13,7 +13,6 @@ import pytest
 from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains import gibbs_parameters
 from coaltree.inference.chains.chain import Chain, one_iteration, problem_of
-from coaltree.inference.settings import RunSettings
 from coaltree.model import model as library
 from coaltree.model.covariance import (
     Components,
@@ -158,7 +157,6 @@ def forward(model, n_draws, rng):
 
 
 def by_turns(model, n_draws, rng, sampler, one_iteration=one_iteration):
-    settings = RunSettings(sampler)
     rows = np.empty((0, model.d))
     data = library.Model(rows, model.covariance, model.noise_model, model.replicates, model.missing)
     covariance, noise, tree = model.draw_prior(rng)
@@ -172,8 +170,8 @@ def by_turns(model, n_draws, rng, sampler, one_iteration=one_iteration):
         state = State((children, times), covariance, noise, hidden)
         before = state._replace(covariance=model.covariance, noise=constant, imputed=np.zeros_like(hidden))
         neighbors = sampler.neighbors(problem_of(data, sampler, before), rng)
-        chain = Chain(state, neighbors, rng, iteration=1)
-        chain, _, _ = one_iteration(data, settings, chain, problem_of(data, sampler, state))
+        chain = Chain(state, sampler, rng, neighbors, iteration=1)
+        chain, _, _ = one_iteration(data, chain, problem_of(data, sampler, state))
         (children, times), covariance, noise, imputed = chain.state
         draws.append(model.statistics(covariance, noise, children, times, data.filled(imputed)))
     return np.array(draws)

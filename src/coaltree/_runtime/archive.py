@@ -1,8 +1,7 @@
 """One file of named arrays and plain values: NumPy's .npz with a JSON header. Nothing in it is ever executed.
 
-The header is {"format": …, "version": …, "written_by": {…}, "content": …}, with {"array": member} in place of the
-content's arrays, and tuples and dicts marked alike. A file appears whole or not at all. Members are uncompressed, so
-that no file takes much more memory than its own size.
+The header is {"format": …, "version": …, "written_by": …, "content": …}, with {"array": member} in place of the
+content's arrays, and tuples and dicts marked alike. A file appears whole or not at all.
 """
 
 import json
@@ -31,12 +30,8 @@ def write(path: PathLike, kind: str, version: int, content: Any, default: Defaul
     from .. import __version__
 
     arrays: dict[str, np.ndarray] = {}
-    header = {
-        "format": kind,
-        "version": version,
-        "written_by": {"coaltree": __version__, "numpy": np.__version__},
-        "content": _encode(content, "", arrays, default),
-    }
+    content = _encode(content, "", arrays, default)
+    header = {"format": kind, "version": version, "written_by": __version__, "content": content}
     with replacing(path, "w+b") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
         with zipfile.ZipFile(file, "a") as members:
@@ -51,8 +46,19 @@ def read(path: PathLike, kind: str, version: int) -> Any:
                 raise InputError(f"{str(path)!r} is not a {kind} file.")
             file.seek(0)
             with np.load(file, allow_pickle=False) as members:
-                _check_sizes(members.zip)
-                header = _read_header(members, path, kind, version)
+                if any(info.compress_type != zipfile.ZIP_STORED for info in members.zip.infolist()):
+                    raise ValueError("a member is compressed")  # and may be far larger than the file
+                header = json.loads(members[_HEADER]) if _HEADER in members else None
+                if not isinstance(header, dict) or header.get("format") != kind:
+                    raise InputError(f"{str(path)!r} is not a {kind} file.")
+                if type(written := header["version"]) is not int:
+                    raise ValueError("its version is no number")
+                if written != version:
+                    advice = "; update coaltree" if written > version else ""
+                    formats = f"in format {written}, and this version reads format {version}{advice}"
+                    raise InputError(
+                        f"{str(path)!r} was written by coaltree {shortened(str(header['written_by']), 30)} {formats}."
+                    )
                 arrays = {name: members[name] for name in members.files if name != _HEADER}
                 return _decode(header["content"], arrays)
         except InputError:
@@ -76,33 +82,6 @@ def damaged(path: PathLike, error: Exception) -> InputError:
     return InputError(f"{str(path)!r} is damaged and cannot be read ({why or type(error).__name__}).")
 
 
-def _check_sizes(archive: zipfile.ZipFile) -> None:
-    """Refuse members that are compressed or share their bytes, and would be larger than the file."""
-    members = archive.infolist()
-    if any(info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in members):
-        raise ValueError("a member is compressed")
-    assert archive.fp is not None
-    if sum(info.file_size for info in members) > archive.fp.seek(0, 2):
-        raise ValueError("its members are larger than the file")
-
-
-def _read_header(members: Mapping[str, Any], path: PathLike, kind: str, version: int) -> dict[str, Any]:
-    header = json.loads(members[_HEADER]) if _HEADER in members else None
-    if not isinstance(header, dict) or header.get("format") != kind:
-        raise InputError(f"{str(path)!r} is not a {kind} file.")
-    written, written_by = header.get("version"), header.get("written_by")
-    if type(written) is not int or not isinstance(written_by, dict) or "content" not in header:
-        raise ValueError("its header lacks the version, the writer or the content")
-    if written != version:
-        writer, advice = (
-            shortened(str(written_by.get("coaltree")), 30),
-            "; update coaltree" if written > version else "",
-        )
-        formats = f"in format {written}, and this version reads format {version}"
-        raise InputError(f"{str(path)!r} was written by coaltree {writer} {formats}{advice}.")
-    return header
-
-
 def _encode(value: Any, where: str, arrays: dict[str, np.ndarray], default: Default | None) -> Any:
     if isinstance(value, np.bool_ | np.integer | np.floating) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
@@ -115,9 +94,7 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray], default: Defa
         items = [_encode(item, f"{where}.{i}", arrays, default) for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {
-            "dict": {key: _encode(item, f"{where}.{key}".strip("."), arrays, default) for key, item in value.items()}
-        }
+        return {"dict": {key: _encode(x, f"{where}.{key}".strip("."), arrays, default) for key, x in value.items()}}
     if default is None:
         raise InputError(f"{where or 'The content'} is a {type(value).__name__}, which cannot be saved.")
     return _encode(default(value, where), where, arrays, default)

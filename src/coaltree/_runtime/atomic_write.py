@@ -12,25 +12,33 @@ from ..errors import InputError
 @contextlib.contextmanager
 def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterator[IO[Any]]:
     """Open a temporary file that takes the place of `path` once it is complete; what fails is an `InputError`."""
-    with _refusals(path):
-        temporary = _beside(as_path(path))
-        try:
-            with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+    path = as_path(path)
+    temporary = path.with_name(f".{path.name}.tmp")  # what a killed process left of it is written over
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"cannot write {path}: it is a folder or a device; choose another path.")
+        if not path.parent.is_dir():
+            raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+        with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def check_writable(path: Any) -> None:
     """Refuse a path that no file can be written to, before any work is done: by writing one beside it."""
-    with _refusals(path):
-        temporary = _beside(as_path(path))
-        temporary.touch()
-        temporary.unlink()
+    with contextlib.suppress(_IsWritableError), replacing(path):
+        raise _IsWritableError
+
+
+class _IsWritableError(Exception):
+    """Leaves what is there as it is."""
 
 
 def as_path(path: Any, name: str = "path") -> Path:
@@ -51,20 +59,3 @@ def open_to_read(path: Any) -> IO[bytes]:
         return open(path, "rb")
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
-
-
-@contextlib.contextmanager
-def _refusals(path: Any) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
-
-
-def _beside(path: Path) -> Path:
-    """The temporary file; what a killed process left of it is written over."""
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
-    if path.exists() and not path.is_file():
-        raise InputError(f"cannot write {path}: it is a folder or a device; choose another path.")
-    return path.with_name(f".{path.name}.tmp")

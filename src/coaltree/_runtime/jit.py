@@ -20,7 +20,7 @@ from typing import Any, TypeVar, overload
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
-from ..errors import CoaltreeWarning
+from ..errors import CoaltreeWarning, InputError
 
 PACKAGE = Path(__file__).parents[1]
 KERNEL_SOURCES = re.compile(rb"import .*\bjit\b|\(NamedTuple\)")  # files of kernels, and of tuples that these take
@@ -37,6 +37,8 @@ def jit(function: Any = None, **options: Any) -> Any:
     """Compile a kernel on first use: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions."""
     if function is None:
         return partial(jit, **options)
+    if numba.config.DISABLE_JIT:
+        raise InputError("coaltree cannot run without Numba's compiler; unset NUMBA_DISABLE_JIT.")
     make = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     folder, before = cache_folder(), numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder or "")  # of this kernel: other packages' are none of our business
@@ -54,11 +56,6 @@ def jit(function: Any = None, **options: Any) -> Any:
 def n_compiled() -> int:
     """The number of kernels that this process has compiled, not loaded."""
     return sum(bool(kernel.stats.cache_misses) for kernel in KERNELS)
-
-
-def n_kept() -> int:
-    """The number of kernels in the cache, whichever process compiled them."""
-    return len([*folder.rglob("*.nbi")]) if (folder := cache_folder()) else n_compiled()
 
 
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:

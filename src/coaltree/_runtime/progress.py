@@ -47,10 +47,3 @@ class Progress:
         self.bar.total = total
         self.bar.set_postfix_str(note, refresh=False)
         self.bar.update(done - self.bar.n)
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that one would say it in."""
-    if seconds < 90:
-        return f"{max(seconds, 1.0):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

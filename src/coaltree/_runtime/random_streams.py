@@ -5,21 +5,21 @@ threads, jobs or workers cannot change a draw. States are 256 random bits from a
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
 from .jit import jit
 from .typing import Int, RandomState
-from .validation import is_whole, shown
+from .validation import is_whole, refusal
+
+MAX_SEED = 2**1024  # it is stored, and printed
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Turn an int, a numpy Generator or None into a numpy Generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(None if random_state is None else _checked_seed(random_state))
+    return (
+        random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(seed_of(random_state))
+    )
 
 
 def seed_of(random_state: RandomState) -> int:
@@ -28,15 +28,10 @@ def seed_of(random_state: RandomState) -> int:
         return np.random.SeedSequence().entropy  # type: ignore[return-value]
     if isinstance(random_state, np.random.Generator):
         return int.from_bytes(random_state.bytes(16), "little")
-    return _checked_seed(random_state)
-
-
-def _checked_seed(random_state: Any) -> int:
-    if not is_whole(random_state) or random_state < 0:
-        wanted = "a non-negative int, a numpy.random.Generator or None"
-        raise InputError(f"random_state must be {wanted}, not {shown(random_state)}.")
-    if int(random_state).bit_length() > 1024:  # a seed is stored, and printed
-        raise InputError(f"random_state must be below 2**1024, not {shown(random_state)}.")
+    if not is_whole(random_state) or not 0 <= random_state < MAX_SEED:
+        raise refusal(
+            "random_state", "a non-negative int below 2**1024, a numpy.random.Generator or None", random_state
+        )
     return int(random_state)
 
 

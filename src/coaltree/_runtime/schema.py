@@ -3,7 +3,6 @@
 A table names every field:  {"times": Array("f", (n - 1,), is_finite), "seed": Value(int, lambda seed: seed >= 0)}
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Array:
-    """An array of float64 ("f") or of int32 or int64 ("i").
-
-    None in `shape` is any length, a last `...` any rest.
-    """
+    """An array of float64 ("f") or of int32 or int64 ("i"); None in `shape` is any length, a last `...` any rest."""
 
     kind: str
     shape: tuple[Any, ...]
@@ -36,7 +32,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Value:
-    """A plain value of one of some types; True and False are no numbers."""
+    """A plain value of one of these types; True and False are no numbers."""
 
     types: Any
     holds: Callable[[Any], Any] | None = None
@@ -54,11 +50,6 @@ def is_finite(values: Any) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def is_number(value: float) -> bool:
-    """Whether a float or int is finite."""
-    return math.isfinite(value)
-
-
 def are_names(values: Any) -> bool:
     """Whether a list holds strings only."""
     return all(isinstance(value, str) for value in values)
@@ -74,8 +65,7 @@ def check_fields(content: Any, table: Mapping[str, Any], where: str = "") -> Non
     for name in {**table, **content}:
         if name not in content or name not in table:
             raise ValueError(f"{where}{name[:50]} is {'missing' if name not in content else 'not known'}")
-        wanted = table[name]
-        if isinstance(wanted, Mapping):
-            check_fields(content[name], wanted, f"{where}{name}.")
-        elif not wanted.accepts(content[name]):
+        if isinstance(table[name], Mapping):
+            check_fields(content[name], table[name], f"{where}{name}.")
+        elif not table[name].accepts(content[name]):
             raise ValueError(f"{where}{name} has wrong type, shape or values")

@@ -11,6 +11,9 @@ from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 _max_threads: ContextVar[int | None] = ContextVar("coaltree_max_threads", default=None)  # of a thread or task
+_lock = threading.Lock()
+_limits: list[Any] = []  # one limit for each that is inside, all the same
+_controller = cache(ThreadpoolController)  # the libraries that are loaded, which takes some milliseconds to find out
 
 
 @contextmanager
@@ -35,24 +38,11 @@ def single_threaded_blas() -> Iterator[None]:
     The limit is one of the process: the first thread that enters sets it, and the last that leaves lifts it.
     """
     with _lock:
-        if not _inside:
-            _limits.append(_controller().limit(limits=1, user_api="blas"))
-        _inside.append(None)
+        _limits.append(_limits[0] if _limits else _controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _lock:
-            _inside.pop()
-            if not _inside:
-                _limits.pop().restore_original_limits()
-
-
-_lock = threading.Lock()
-_inside: list[None] = []
-_limits: list[Any] = []
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """The libraries that are loaded, which takes some milliseconds to find out."""
-    return ThreadpoolController()
+            limit = _limits.pop()
+            if not _limits:
+                limit.restore_original_limits()

@@ -28,10 +28,11 @@ def as_number(value: Any) -> float:
         return math.nan
 
 
-def shown(value: Any) -> str:
-    """Return a value as Python writes it, in one line and not too long."""
+def refusal(name: str, wanted: str, value: Any) -> InputError:
+    """Return the error of an argument that must be something else; its value in one line and not too long."""
     is_huge = is_whole(value) and int(value).bit_length() > 4000  # more digits than Python converts to text
-    return "a number of thousands of digits" if is_huge else shortened(" ".join(repr(value).split()), 120)
+    shown = "a number of thousands of digits" if is_huge else shortened(" ".join(repr(value).split()), 120)
+    return InputError(f"{name} must be {wanted}, not {shown}.")
 
 
 def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
@@ -39,8 +40,9 @@ def check_count(name: str, value: Any, least: int = 1, most: int | None = None) 
     largest = MAX_COUNT if most is None else most
     if not is_whole(value) or not least <= value <= largest:
         is_open = most is None and not (is_whole(value) and value > largest)
-        wanted = f"of at least {least}" if is_open else f"from {least} to {largest}"
-        raise InputError(f"{name} must be a whole number {wanted}, not {shown(value)}.")
+        raise refusal(
+            name, f"a whole number {f'of at least {least}' if is_open else f'from {least} to {largest}'}", value
+        )
     return int(value)
 
 
@@ -48,9 +50,8 @@ def check_number(name: str, value: Any, least: float = -math.inf, most: float = 
     """Return a number from `least` to `most`, both allowed."""
     number = as_number(value)
     if not least <= number <= most:
-        bounds = [f"from {least:g} to {most:g}", f"of at least {least:g}", f"of at most {most:g}", ""]
-        wanted = f"a number {bounds[2 * math.isinf(least) + math.isinf(most)]}".strip()
-        raise InputError(f"{name} must be {wanted}, not {shown(value)}.")
+        bounds = [f" from {least:g} to {most:g}", f" of at least {least:g}", f" of at most {most:g}", ""]
+        raise refusal(name, f"a number{bounds[2 * math.isinf(least) + math.isinf(most)]}", value)
     return number
 
 
@@ -58,7 +59,7 @@ def check_positive(name: str, value: Any, zero: bool = False) -> float:
     """Return a finite number above 0 (with `zero`, also 0)."""
     number = as_number(value)
     if not (0.0 < number < math.inf or (zero and number == 0.0)):
-        raise InputError(f"{name} must be a positive number{' or 0' if zero else ''}, not {shown(value)}.")
+        raise refusal(name, f"a positive number{' or 0' if zero else ''}", value)
     return number
 
 
@@ -66,24 +67,24 @@ def check_level(name: str, value: Any) -> float:
     """Return a probability strictly between 0 and 1."""
     number = as_number(value)
     if not 0.0 < number < 1.0:
-        raise InputError(f"{name} must be a number between 0 and 1, such as 0.9, not {shown(value)}.")
+        raise refusal(name, "a number between 0 and 1, such as 0.9", value)
     return number
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Return one of some words."""
+    """Return one of these words."""
     if not isinstance(value, str) or value not in choices:
         *others, last = (f'"{choice}"' for choice in choices)
-        wanted = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"{name} must be {wanted}, not {shown(value)}.")
+        raise refusal(name, f"{', '.join(others)} or {last}" if others else last, value)
     return value
 
 
 def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of jobs that joblib would not take, or that no machine has processors for."""
     if n_jobs is not None and not (is_whole(n_jobs) and 0 < abs(n_jobs) <= MAX_JOBS):
-        wanted = f"a whole number other than 0, at most {MAX_JOBS} (-1: every processor), or None"
-        raise InputError(f"n_jobs must be {wanted}, not {shown(n_jobs)}.")
+        raise refusal(
+            "n_jobs", f"a whole number other than 0, at most {MAX_JOBS} (-1: every processor), or None", n_jobs
+        )
 
 
 def at_most_jobs(n_jobs: int | None, n_tasks: int) -> int | None:

@@ -4,7 +4,6 @@ X → distinct rows → whitened rows → sampler → trees over all rows → Po
 """
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from .._runtime.random_streams import as_generator
 from .._runtime.threads import at_most_threads, single_threaded_blas
 from .._runtime.typing import ArrayLike, ProgressLike, RandomState
 from .._runtime.validation import check_count
-from ..errors import InputError, InterruptedWarning
+from ..errors import InputError, InterruptedWarning, warn_of_result
 from ..model.covariance import CovarianceLike
 from ..model.draws import NO_TREE, Draws, State
 from ..model.model import Model
@@ -81,7 +80,7 @@ def sample_trees(
             draws = sampler.run(problem, rng, progress=bar.watcher("step"), **options)
     if draws.info.get("interrupted"):
         message = f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees."
-        warnings.warn(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)
+        warn_of_result(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)
     info = {"sampler": repr(sampler), "n_distinct": model.n, "seconds": time.perf_counter() - began}
     chain = np.zeros(len(draws.times), dtype=int) if sampler.is_chain else None
     return Posterior(model, model.expand(draws._replace(series=chain)), {**draws.info, **info, **model.info})

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..tree.merges import restricted
+from ..tree.merges import restricted, restricted_trees
 from .covariance import Components, Covariance, CovarianceLike, Scaled, as_covariance
 from .covariance.base import cholesky_whitener
 from .data.columns import choose_columns, named_columns, warn_of_scales
@@ -380,6 +380,12 @@ class Model(NamedTuple):
         """Draws over all rows of the table, from those over the distinct ones."""
         children, times = self.leaves.distinct.expand(draws.children, draws.times)
         scales = None if draws.tail_scale is None else draws.tail_scale[:, self.leaves.places]
+        return draws._replace(children=children, times=times, tail_scale=scales)
+
+    def contract(self, draws: Draws) -> Draws:
+        """Undo `expand`."""
+        children, times = restricted_trees(draws.children, draws.times, self.leaves.distinct.first)
+        scales = None if draws.tail_scale is None else draws.tail_scale[:, self.leaves.kept]
         return draws._replace(children=children, times=times, tail_scale=scales)
 
     def state_of(self, draws: Draws, t: int) -> State:

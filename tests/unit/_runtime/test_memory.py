@@ -1,4 +1,4 @@
-"""How much memory there is, by the least of several limits, and what a request beyond it is told."""
+"""What a request for more memory than there is is told."""
 
 import pytest
 
@@ -6,37 +6,24 @@ from coaltree import InputError
 from coaltree._runtime import memory
 
 
-@pytest.fixture
-def limits(monkeypatch):
-    """Set what the system and the control group allow."""
-
-    def allow(system, control_group):
-        memory._available.cache_clear()
-        for name, found in (("system", system), ("control_group", control_group)):
-            monkeypatch.setattr(memory, f"_of_{name}", lambda found=found: found)
-
-    yield allow
-    memory._available.cache_clear()
-
-
-def test_available_bytes_is_the_least_limit(limits):
-    limits(8, 5)
-    assert memory.available_bytes() == 5
-    limits(8, None)
-    assert memory.available_bytes() == 8
-    limits(None, None)
-    assert memory.available_bytes() is None
-
-
 def test_available_bytes_of_this_machine_are_positive():
-    found = memory.available_bytes()
-    assert found is None or found > 0
+    available = memory.available_bytes()
+    assert available is None or available > 0
 
 
-def test_require_memory_refuses_what_does_not_fit(limits):
-    limits(10 * 10**9, None)
+def test_available_bytes_are_the_least_limit(monkeypatch, tmp_path):
+    files = {"/proc/meminfo": "MemTotal: 9 kB\nMemAvailable: 8 kB\n"}
+    monkeypatch.setattr(memory.Path, "read_text", lambda path: files[str(path)])
+    files |= {"/sys/fs/cgroup/memory.max": "7000", "/sys/fs/cgroup/memory.current": "2000"}
+    assert memory.available_bytes() == 5000
+    files["/sys/fs/cgroup/memory.max"] = "max"
+    assert memory.available_bytes() == 8192
+
+
+def test_require_memory_refuses_what_does_not_fit(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10 * 10**9)
     memory.require_memory(7 * 10**9, "A matrix", "use less")
     with pytest.raises(InputError, match=r"^A matrix would need 9\.0 GB .* 10\.0 GB are available; use less\.$"):
         memory.require_memory(9 * 10**9, "A matrix", "use less")
-    limits(None, None)
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
     memory.require_memory(10**18, "A matrix", "use less")  # where nobody knows

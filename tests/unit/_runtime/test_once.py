@@ -2,7 +2,7 @@
 
 import gc
 
-from coaltree._runtime.once import once, once_for_last
+from coaltree._runtime.once import once
 
 
 class Thing:
@@ -19,8 +19,8 @@ def test_once_asks_once():
     assert count(other) == 2 and count(Thing()) == 3
 
 
-def test_once_for_last_keeps_the_last():
+def test_once_keeps_the_last_of_others():
     asked = []
-    count = once_for_last(lambda thing, about: asked.append(about) or len(asked))
+    count = once(lambda thing, about: asked.append(about) or len(asked))
     thing, a, b = Thing(), Thing(), Thing()
     assert [count(thing, a), count(thing, a), count(thing, b), count(thing, a)] == [1, 1, 2, 3]

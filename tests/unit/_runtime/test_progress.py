@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from coaltree._runtime.progress import Progress, duration
+from coaltree._runtime.progress import Progress
 from coaltree.errors import InputError
 
 
@@ -39,8 +39,3 @@ def test_nothing_is_shown_where_nothing_is_wanted(capsys):
     assert capsys.readouterr().err == ""
     with pytest.raises(InputError, match="progress must be"):
         Progress("sometimes")
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(0.2, "1 s"), (75, "75 s"), (300, "5 min"), (9000, "2.5 h")])
-def test_duration_has_a_unit_that_one_would_say(seconds, words):
-    assert duration(seconds) == words

@@ -156,13 +156,13 @@ def test_memory_that_is_not_there_is_refused_first(monkeypatch):
         quick_fit(data(), n_samples=500)
 
 
-def test_posterior_of_a_look_is_the_posterior_that_is_returned(monkeypatch):
+def test_posterior_of_a_check_is_the_posterior_that_is_returned(monkeypatch):
     """So that what was asked of it, the number of clusters and the mean tree, is not computed again."""
     from coaltree.posterior.clusters import n_clusters
 
     suggested = []
-    stability = n_clusters.least_stability
-    monkeypatch.setattr(n_clusters, "least_stability", lambda *args: suggested.append(args) or stability(*args))
+    similarities = n_clusters.similarities
+    monkeypatch.setattr(n_clusters, "similarities", lambda *args: suggested.append(args) or similarities(*args))
     post = fit(data(), sampler=QUICK, random_state=0)
     assert post.info["stopping"]["reason"] == "converged"
     n_before = len(suggested)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from coaltree.errors import InputError
-from coaltree.inference.settings import check_settings, default_max_iterations, with_limits
+from coaltree.inference.settings import default_max_draws, default_max_iterations
 from coaltree.model.covariance import Matern32
-from tests.fits import at_most_iterations, data, quick_fit
+from tests.fits import data, quick_fit
 
 
 @pytest.mark.parametrize(
@@ -63,22 +63,7 @@ def test_settings_of_length_are_refused_in_one_sentence(options, says):
         quick_fit(data(), **({"n_samples": "auto", "n_warmup": "auto"} | options))
 
 
-def settings_for(n, n_bytes=1.0, d=3, start=False, **given):
-    counts = {"n_samples": "auto", "n_warmup": "auto", "n_chains": 2, "max_seconds": None}
-    return with_limits(check_settings("regraft", **(counts | given)), n, d, n_bytes, start)
-
-
 def test_limits_fall_with_the_number_of_leaves_and_the_size_of_draws():
     assert [default_max_iterations(n) for n in (2, 1200, 2000, 10_000, 10**6)] == [2000, 2000, 1200, 240, 60]
-    assert [settings_for(100, size).max_draws for size in (1e3, 5e6, 1e9)] == [1000, 200, 100]
-    assert settings_for(100).first_look == 20
-    with at_most_iterations(40):
-        assert settings_for(100).first_look == settings_for(100).max_warmup == 10
-    assert settings_for(100, n_warmup=30).first_look == 130
-    fixed = settings_for(100, n_samples=50)
-    assert (fixed.n_warmup, fixed.max_iterations, fixed.first_look, fixed.max_draws) == (100, 150, 150, 50)
-
-
-def test_limits_temper_many_columns_unless_a_start_is_given():
-    assert settings_for(10, d=400).n_tempered == 40
-    assert settings_for(10, d=400, start=True).n_tempered == 0
+    assert [default_max_draws(size, 2000) for size in (1e3, 5e6, 1e9)] == [1000, 200, 100]
+    assert default_max_draws(1e3, 40) == 40

@@ -180,12 +180,6 @@ def test_log_jacobian_is_that_of_the_columns_in_the_model():
         assert np.isfinite(model.log_jacobian(model.X)).all() == is_known
 
 
-def test_full_covariance_announces_its_cost(monkeypatch):
-    monkeypatch.setattr("coaltree.inference.fit.MANY_COLUMNS", 4)
-    with pytest.warns(CoaltreeWarning, match=r"a full covariance of 4 columns .* takes some .* per iteration; use"):
-        quick_fit(random_rows(8, 4), "full")
-
-
 def test_columns_of_very_different_scale_are_named_under_spherical():
     frame = pd.DataFrame(random_rows() * [1.0, 1.0, 1e4], columns=["x", "y", "z"])
     with pytest.warns(CoaltreeWarning, match=r"'z' vary most, .*'[xy]'.*least.*scaled"):

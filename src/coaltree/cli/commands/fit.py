@@ -232,6 +232,7 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
     threads = parallel_config("threading", n_jobs=cpu_count()) if settings["n_jobs"] is None else None
     try:
         with warnings.catch_warnings(), threads or contextlib.nullcontext():
+            warnings.simplefilter("default")  # also where they are errors: a warning must not cost a run
             warnings.showwarning = show_or_hold
             post = _fit_or_resume(table, settings, checkpoint, force)
     except KeyboardInterrupt:
@@ -240,22 +241,21 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint)
     for warning in held:
         increase = " and ".join("--" + name.removeprefix("n_").replace("_", "-") for name in warning.increase)
-        begin = str(warning).partition(":")[0]
-        shell.show_warning(f"{begin}: {'; '.join(warning.findings)}. Increase {increase}.", ConvergenceWarning)
+        shell.show_warning(f"{str(warning).partition(' What to do')[0]} Increase {increase}.", ConvergenceWarning)
     return post
 
 
 def _fit_or_resume(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
-    from ...inference.control.checkpoint import AnotherRun, UnusableCheckpoint
+    from ...inference.control.run import UnusableCheckpoint
     from ...inference.fit import fit
 
     try:
         return fit(table, checkpoint=checkpoint, **settings)
     except UnusableCheckpoint as error:
         if not force:
-            reason = "belongs to a run with other data or settings" if isinstance(error, AnotherRun) else "is damaged"
+            what = str(error).removesuffix(".").removesuffix("; delete it, or give another path")
             instead = "repeat the command that left it, choose another --out, or start over with --force"
-            raise InputError(f"{checkpoint} {reason}; {instead}.") from error
+            raise InputError(f"{what}; {instead}.") from error
         checkpoint.unlink()
         return fit(table, checkpoint=checkpoint, **settings)
 

@@ -29,19 +29,19 @@ def warmup(part: int | None) -> None:
       RUN coaltree warmup
     """
     from ..._runtime import jit
-    from ...inference.control.compile_ahead import compile_ahead, parts_of_helper, take_parts
+    from ...inference.control.compile_ahead import compile_ahead, compile_parts, parts_of_helper
 
     if part is not None:
-        take_parts(parts_of_helper(part))
+        compile_parts(parts_of_helper(part))
         return
-    began, n_kept = time.perf_counter(), jit.n_kept()
+    began = time.perf_counter()
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         compile_ahead()
         use_everything(Path(folder))
     kept = jit.cache_folder()
     where = f"kept in {kept}" if kept else "but there is no folder to keep them in"
-    echo(f"compiled {jit.n_kept() - n_kept} kernels in {time.perf_counter() - began:.0f} s, {where}")
+    echo(f"compiled kernels in {time.perf_counter() - began:.0f} s, {where}")
 
 
 def use_everything(folder: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import InputError
 from ...model.draws import Merges, State
 from ...model.model import Model
-from ...model.process.noise import NOISE_LEVEL, at_least_floor, first_draw
+from ...model.process.noise import NOISE_LEVEL, NoiseDraw, at_least_floor, first_draw
 from ...posterior import Posterior
 from ...tree import Tree
 from ...tree.merges import restricted
@@ -25,6 +25,13 @@ def starts_of_chains(start: Any, model: Model, n_chains: int) -> list[Start]:
         raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
     if isinstance(start, Tree):
         return [restricted(start.children, start.times, model.leaves.distinct.first)] * n_chains
+    check_parameters(start, model)
+    last = [np.flatnonzero(start.draws.chain == c)[-1] for c in np.unique(start.draws.chain)]
+    return [_from_draw(start, last[c % len(last)], model) for c in range(n_chains)]
+
+
+def check_parameters(start: Posterior, model: Model) -> None:
+    """Refuse a posterior of other parameters than those of the model."""
     learnt = {*model.covariance.learnt, *([NOISE_LEVEL] if model.noise.level is None else [])}
     if set(start.theta) != learnt:
         names = ", ".join(start.theta) or "no parameters"
@@ -32,22 +39,16 @@ def starts_of_chains(start: Any, model: Model, n_chains: int) -> list[Start]:
     for name, value in model.covariance.theta.items():
         if start.theta[name].shape[1:] != np.shape(value):
             raise InputError(f"start has draws of {name} for other columns than those of X; fit it to the same table.")
-    last = [np.flatnonzero(start.draws.chain == c)[-1] for c in np.unique(start.draws.chain)]
-    return [_from_draw(start, last[c % len(last)], model) for c in range(n_chains)]
 
 
 def _from_draw(posterior: Posterior, t: int, model: Model) -> State:
-    tree = restricted(
-        posterior.draws.children[t].astype(np.int64), posterior.draws.times[t], model.leaves.distinct.first
-    )
-    theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in posterior.theta.items()}
-    noise, imputed = first_draw(model.noise), np.full(model.n_missing, np.nan)
-    if NOISE_LEVEL in theta:
-        noise = noise._replace(level=at_least_floor(model.noise, theta.pop(NOISE_LEVEL)))
-    scales = posterior.draws.tail_scale
-    if scales is not None and model.n_scales and scales.shape[1] == len(model.leaves.places):
-        noise = noise._replace(tail_scale=np.array(scales[t, model.leaves.kept]))
-    if posterior.draws.imputed is not None and model.n_missing:
-        last = posterior.draws.imputed[t]
-        imputed = last if len(last) == model.n_missing else imputed
-    return State(tree, model.covariance.with_theta(theta), noise, imputed)
+    """The state of draw t; scales and missing entries anew where the fit has others."""
+    draws, first = posterior.draws, first_draw(model.noise)
+    if draws.imputed is not None and draws.imputed.shape[1] != model.n_missing:
+        draws = draws._replace(imputed=None)
+    if draws.tail_scale is not None and not (model.n_scales and draws.tail_scale.shape[1] == len(model.table.labels)):
+        draws = draws._replace(tail_scale=None)
+    state = model.state_of(draws, t)
+    level = at_least_floor(model.noise, state.noise.level) if model.noise.level is None else first.level
+    scales = first.tail_scale if state.noise.tail_scale is None else state.noise.tail_scale
+    return state._replace(noise=NoiseDraw(level, scales))

@@ -1,8 +1,7 @@
 """What a first fit needs is compiled on all cores before it begins, in parts.
 
 The process that fits takes parts from the front, a helper process for each further core takes them from the back, all
-into one cache. A kernel that another process is compiling is waited for (`_runtime.jit`). Kernels are the same whoever
-compiles them.
+into one cache. A kernel that another process is compiling is waited for (`_runtime.jit`).
 """
 
 import atexit
@@ -33,13 +32,13 @@ from ...posterior.io.nexus import annotated_tree
 from ...posterior.of_trees import posterior_of_trees
 from ...samplers.base import Tails
 from ...samplers.regraft.outlier_moves import move_together
+from ...samplers.regraft.regraft import Regraft
 from ...samplers.regraft.update import make_engine, sweep
 from ..chains.chain import begin
-from ..settings import check_settings
 
 IS_HELPER = "COALTREE_IS_HELPER"  # in the environment of a helper
 MAX_HELPERS = 3  # more would wait for each other
-N_ROWS = 12
+N_ROWS = 12  # as few as have all that is compiled
 
 
 @cache
@@ -49,13 +48,7 @@ def compile_ahead(*, quiet: bool = False) -> None:
     if IS_HELPER in os.environ or folder is None or all(_done(folder, part).exists() for part in PARTS):
         return
     if not quiet and sys.stderr is not None:
-        print("compiling kernels, once; on two cores for about 20 s", file=sys.stderr, flush=True)
-    _start_helpers()
-    take_parts(PARTS)
-
-
-def _start_helpers() -> None:
-    """Start the helpers, which end with this process at the latest."""
+        print("compiling kernels: about a minute, the first time", file=sys.stderr, flush=True)
     nowhere = subprocess.DEVNULL
     environment = os.environ | {IS_HELPER: "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     for i in range(min(cpu_count() - 1, MAX_HELPERS) if sys.executable else 0):
@@ -63,15 +56,14 @@ def _start_helpers() -> None:
         with contextlib.suppress(OSError):
             helper = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)
             atexit.register(helper.kill)  # a kernel appears in the cache whole or not at all
+    compile_parts(PARTS)
 
 
-def take_parts(parts: Iterable[Callable[[], object]]) -> None:
+def compile_parts(parts: Iterable[Callable[[], object]]) -> None:
     """Compile each part that is not done; kernels that another process is at are waited for."""
     folder = cache_folder()
-    if folder is None:
-        return
     for part in parts:
-        if not _done(folder, part).exists():
+        if folder is not None and not _done(folder, part).exists():
             part()
             with contextlib.suppress(OSError):
                 _done(folder, part).touch()
@@ -108,9 +100,8 @@ def use_posterior() -> None:
 def use_parameters() -> None:
     """Make first trees, and draw covariance, noise and scales."""
     X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
-    settings = check_settings("regraft", 2, 2, 2, None)
     model = Model.of(X, "auto", Noise(tails="student")).of_chains()
-    begin(model, settings, np.random.SeedSequence(0), dispersed=True)
+    begin(model, Regraft(), np.random.SeedSequence(0), dispersed=True)
 
 
 def use_sweeps() -> None:

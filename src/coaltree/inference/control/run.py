@@ -1,24 +1,55 @@
-"""The chains of one fit, taken further in blocks through joblib; between blocks progress is shown and saved."""
+"""A run: the chains of one fit and the draws that they keep, a posterior that grows until there is enough of it.
 
+    begin → take a block of iterations of every chain, by joblib → check → save → … → posterior
+
+A checkpoint is the file of the posterior with the state of each chain as its last draw, the chains' random states and
+the settings; a process killed at any moment leaves the old one or the new one.
+"""
+
+import math
+import os
 import time
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
+import joblib
 import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
+from ... import __version__
+from ..._runtime.archive import damaged
+from ..._runtime.atomic_write import as_path, check_writable
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
+from ..._runtime.random_streams import seed_of
+from ..._runtime.schema import Array, Value, check_fields, is_finite
+from ..._runtime.threads import single_threaded_blas
+from ..._runtime.typing import PathLike, ProgressLike, RandomState
 from ..._runtime.validation import at_most_jobs
-from ...errors import InputError, is_interruption
-from ...model.draws import Draws
+from ...errors import CoaltreeWarning, InputError, is_interruption, warn_of_result
+from ...model.draws import Draws, concatenate
 from ...model.model import Model
+from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
-from ..chains.chain import Chain, advance, begin, share_neighbors
-from ..chains.initial_states import Start
-from ..settings import SECONDS_SPENT, RunSettings
+from ...posterior.diagnostics.agreement import DIFFERENCE_ABOVE, chains_agree
+from ...posterior.io import archive
+from ...samplers.base import Sampler
+from ..chains.chain import Chain, advance, as_draws, begin, share_neighbors, tempered_iterations
+from ..chains.initial_states import check_parameters, starts_of_chains
+from ..settings import (
+    CONVERGED,
+    FIRST_CHECK,
+    FIRST_CHECK_IN_WARMUP,
+    INTERRUPTED,
+    ITERATIONS_SPENT,
+    SECONDS_SPENT,
+    WARMUP_SHARE,
+    default_max_draws,
+    default_max_iterations,
+)
 from . import auto_stop
-from .checkpoint import Checkpoint
-from .run_state import RunState
 
 MAX_LOG_JOINT = 1e18  # beyond, no digit is left for a difference between trees
 MAX_ROOT = 1e30  # where a scale is learnt: the coalescent puts the root near 2
@@ -26,127 +57,416 @@ MAX_LINKAGE_LEAVES = 5_000  # more start by insertion, which needs no n × n mat
 NEIGHBOR_BYTES = 4_096  # a leaf, twice while they are handed over
 SECONDS_PER_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
 WARMUP_TIME_SHARE = 1 / 3  # of `max_seconds`, at most
+SECONDS_BETWEEN, MAX_TIME_SHARE = 10.0, 1 / 20  # of two saves, and of the run that goes into saving
+
+
+class UnusableCheckpoint(InputError):
+    """The checkpoint cannot be resumed from: it is damaged, or of another version or run."""
 
 
 class Run:
-    """The chains of one fit: `complete` takes them to their end."""
+    """The chains of one fit: `complete` takes them to their end, and `posterior` is what they have kept."""
 
     def __init__(
         self,
         model: Model,
-        settings: RunSettings,
-        seed: int,
-        starts: Sequence[Start],
-        checkpoint: Checkpoint | None = None,
+        sampler: Sampler,
+        n_samples: int | None = None,
+        n_warmup: int | None = None,
+        n_chains: int = 2,
+        max_seconds: float | None = None,
+        *,
+        start: Any = None,
+        random_state: RandomState = None,
+        checkpoint: PathLike | None = None,
     ) -> None:
-        self.model: Model = model
-        self.settings: RunSettings = settings
-        self.starts: Sequence[Start] = starts
-        self.checkpoint: Checkpoint | None = checkpoint
-        self.to_posterior: auto_stop.ToPosterior | None = None  # else nobody asks whether chains give the same answer
-        self.state: RunState = RunState(seed, settings.n_warmup, settings.first_look, draws=((),) * settings.n_chains)
         self.began: float = time.perf_counter()
-        self.is_interrupted: bool = False
+        self.model, self.of_chains = model, model.of_chains()
+        self.n_samples, self.n_chains, self.max_seconds = n_samples, n_chains, max_seconds
+        self.fixed_warmup: int | None = n_warmup
+        self.starts = starts_of_chains(start, model, n_chains)
+        self.seed, self.has_seed = seed_of(random_state), random_state is not None
+        bytes_per_draw = n_chains * self._bytes_per_draw()
+        if n_samples is None:
+            self.max_iterations = (n_warmup or 0) + default_max_iterations(self.of_chains.n)
+            self.max_draws = default_max_draws(bytes_per_draw, self.max_iterations)
+        else:
+            self.max_iterations, self.max_draws = (n_warmup or 0) + n_samples, n_samples
+        self.max_warmup = int(WARMUP_SHARE * self.max_iterations) if n_warmup is None else n_warmup
+        self.sampler, self.n_tempered = sampler, 0
+        if sampler.is_chain and start is None:  # who gives a start wants it kept
+            self.n_tempered = tempered_iterations(self.of_chains.n, self.of_chains.values.shape[1], self.max_warmup)
+        self._require_memory(bytes_per_draw)
+        self.path: str | None = None
+        if checkpoint is not None:
+            check_writable(as_path(checkpoint, "checkpoint"))  # before any work is done
+            self.path, self._next_save = os.fspath(checkpoint), 0.0
+            settings = (sampler, n_samples, n_warmup, n_chains)
+            self.fingerprint = str(joblib.hash((*model._replace(index=None), self.starts, *settings)))
+        # What follows changes as the run goes on.
+        self.chains: tuple[Chain, ...] = ()  # all after the same number of iterations
+        self.blocks: tuple[tuple[Draws, ...], ...] = ((),) * n_chains  # the draws kept of each chain
+        self.n_warmup: int | None = n_warmup  # None until it is known when the warm-up ends
+        self.thin: int = 1
+        self.next_check: int = self._first_check()
+        self.log_joints: np.ndarray | None = None  # (chains, iteration) in a warm-up whose end is not known
+        self.reason: str = ""  # why it has stopped, if it has
+        self.figures: dict[str, Any] | None = None  # at the last check
+        self._posterior: Posterior | None = None
 
-    def complete(self, n_jobs: int | None, bar: Progress) -> None:
-        """Run all iterations that are left, or those before an interruption, if it leaves any draws."""
-        self.settings = self.settings._replace(n_threads=_threads_per_chain(self.settings.n_chains, n_jobs))
-        seconds_per_iteration = np.inf
-        with Parallel(n_jobs=at_most_jobs(n_jobs, self.settings.n_chains)) as parallel:
+    # What it holds
+
+    @property
+    def iteration(self) -> int:
+        """Iterations that each chain has taken."""
+        return self.chains[0].iteration if self.chains else 0
+
+    @property
+    def n_draws(self) -> int:
+        """Draws kept of each chain."""
+        return sum(len(block.times) for block in self.blocks[0])
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior of what the chains have kept so far, and how it came about in `info`."""
+        if self._posterior is None:
+            draws = concatenate([block for blocks in self.blocks for block in blocks])
+            means = {f"mean_{name}": np.nanmean(x) for name, x in draws.info.items() if not np.isnan(x).all()}
+            draws = draws._replace(series=np.repeat(np.arange(self.n_chains), self.n_draws))
+            info = {name: float(mean) for name, mean in means.items()} | {
+                "seed": self.seed,
+                "sampler": repr(self.sampler),
+                "n_warmup": self.n_warmup if self.fixed_warmup is None else self.fixed_warmup,
+                **self.model.info,
+            }
+            self._posterior = Posterior(self.model, self.model.expand(draws), info)
+        return self._posterior
+
+    # The way to its end
+
+    def complete(self, n_jobs: int | None = None, progress: ProgressLike = False) -> None:
+        """Take all iterations that are left, or those before an interruption, if it leaves any draws."""
+        self.resume()
+        n_threads = _threads_per_chain(self.n_chains, n_jobs)
+        parallel = Parallel(n_jobs=at_most_jobs(n_jobs, self.n_chains))
+        with single_threaded_blas(), Progress(progress) as bar, parallel:
             try:
-                if not self.state.chains:
-                    self._begin(parallel, _threads_per_chain(1, n_jobs))
-                self._decide()
-                while not self.state.reason:
-                    before, began = self.state.iteration, time.perf_counter()
-                    self._take_block(parallel, seconds_per_iteration)
-                    seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
-                    self._decide()
-                    self._save(finished=bool(self.state.reason))
+                if not self.chains:
+                    self._begin(parallel, n_threads)
+                self._check()
+                seconds = np.inf
+                while not self.reason:
+                    before, began = self.iteration, time.perf_counter()
+                    self._take_block(parallel, seconds, n_threads)
+                    seconds = (time.perf_counter() - began) / (self.iteration - before)
+                    self._check()
+                    self.save(finished=bool(self.reason))
                     self._show(bar)
             except (KeyboardInterrupt, SystemError) as error:
                 if not is_interruption(error):
                     raise
-                if self.state.chains:
-                    self._save(finished=True)
-                if self.state.n_draws == 0:
+                if self.chains:
+                    self.save(finished=True)
+                if self.n_draws == 0:
                     raise KeyboardInterrupt from None
-                self.is_interrupted = True
+            self.posterior.info["interrupted"] = not self.reason
+            if self.n_samples is None:
+                self.posterior.info["stopping"] = self._stopping()
 
     def _begin(self, parallel: Parallel, n_threads: int | None) -> None:
-        seeds = np.random.SeedSequence(self.state.seed).spawn(self.settings.n_chains)
+        seeds = np.random.SeedSequence(self.seed).spawn(self.n_chains)
         tasks = [
-            delayed(begin)(self.model, self.settings, seed, number > 0, start)
+            delayed(begin)(self.of_chains, self.sampler, seed, number > 0, start, self.n_tempered, n_threads)
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         ]
-        settings = self.settings._replace(n_threads=n_threads)
-        chains = share_neighbors(self.model, settings, list(parallel(tasks)), self.state.n_warmup)
-        self.state = self.state._replace(chains=tuple(chains))
+        self.chains = tuple(share_neighbors(self.of_chains, list(parallel(tasks)), self.n_warmup))
 
-    def _take_block(self, parallel: Parallel, seconds_per_iteration: float) -> None:
+    def _take_block(self, parallel: Parallel, seconds_per_iteration: float, n_threads: int | None) -> None:
         """Take every chain some iterations further, about a second's worth.
 
         joblib hands other processes the rows, the same array each time, as one file that they map into memory.
         """
-        state, seconds = self.state, SECONDS_PER_BLOCK
-        if self.settings.max_seconds is not None:
-            seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
-        n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
+        seconds = SECONDS_PER_BLOCK
+        if self.max_seconds is not None:
+            seconds = min(seconds, self.began + self.max_seconds - time.perf_counter())
+        n_iterations = min(max(1, int(seconds / seconds_per_iteration)), self.next_check - self.iteration)
         tasks = [
-            delayed(advance)(self.model, self.settings, chain, n_iterations, state.n_warmup, state.thin)
-            for chain in state.chains
+            delayed(advance)(self.of_chains, chain, n_iterations, self.n_warmup, self.thin, n_threads)
+            for chain in self.chains
         ]
-        chains, blocks = zip(*parallel(tasks), strict=True)
-        if state.n_warmup is None:  # of these iterations only the log joint is of use
-            joints = zip(state.log_joints or ((),) * len(blocks), blocks, strict=True)
-            state = state._replace(log_joints=tuple(np.concatenate([old, new.log_joint]) for old, new in joints))
+        chains, new = zip(*parallel(tasks), strict=True)
+        log_joints, blocks = self.log_joints, self.blocks
+        if self.n_warmup is None:  # of these iterations only the log joint is of use
+            traces = np.stack([block.log_joint for block in new])
+            log_joints = traces if log_joints is None else np.concatenate([log_joints, traces], axis=1)
         else:
-            kept = zip(state.draws, blocks, strict=True)
-            state = state._replace(draws=tuple(old if new is None else (*old, new) for old, new in kept))
+            blocks = tuple(old if one is None else (*old, one) for old, one in zip(blocks, new, strict=True))
         # All at once, after all chains are done: an interruption cannot leave one ahead of the others.
-        self.state = state._replace(chains=chains)
-        require_sane(chains, blocks)
+        self.chains, self.blocks, self.log_joints, self._posterior = chains, blocks, log_joints, None
+        require_sane(chains, new)
 
-    def _decide(self) -> None:
+    def _check(self) -> None:
         """End the warm-up, thin the draws or stop, where the draws or the clock say so."""
-        state, settings = self.state, self.settings
-        if state.reason:
+        if self.reason:
             return
-        if state.iteration == state.next_look:
-            state = auto_stop.decide(settings, state, self.to_posterior)
-        if not state.reason and settings.max_seconds is not None:
+        if self.iteration == self.next_check:
+            if self.n_samples is not None:
+                self.reason = ITERATIONS_SPENT
+            elif self.n_warmup is None:
+                self._check_warmup()
+            else:
+                self._check_draws()
+        if not self.reason and self.max_seconds is not None:
             seconds = time.perf_counter() - self.began
-            is_long = seconds > WARMUP_TIME_SHARE * settings.max_seconds
-            if state.n_warmup is None and state.iteration > 0 and is_long:
-                state = auto_stop.end_warmup(settings, state)
-            elif seconds > settings.max_seconds and state.n_draws > 0:
-                state = state._replace(reason=SECONDS_SPENT)
-        self.state = state
+            is_long = seconds > WARMUP_TIME_SHARE * self.max_seconds
+            if self.n_warmup is None and self.iteration > 0 and is_long:
+                self._end_warmup()
+            elif seconds > self.max_seconds and self.n_draws > 0:
+                self.reason = SECONDS_SPENT
 
-    def _save(self, finished: bool) -> None:
-        if self.checkpoint is not None:
-            self.checkpoint.save(self.state, finished)
+    def _check_warmup(self) -> None:
+        is_settled = self.log_joints is not None and auto_stop.has_settled(self.log_joints)
+        if self.iteration >= self.max_warmup or (self.iteration > self.n_tempered and is_settled):
+            self._end_warmup()
+        else:
+            self.next_check = min(math.ceil(auto_stop.GROWTH_IN_WARMUP * self.iteration), self.max_warmup)
+
+    def _end_warmup(self) -> None:
+        """Keep what comes from now on."""
+        self.n_warmup, self.log_joints = self.iteration, None
+        self.next_check = min(self.iteration + FIRST_CHECK, self.max_iterations)
+
+    def _check_draws(self) -> None:
+        """Stop, or say when to check again, with every second draw dropped as often as is needed until then."""
+        self.figures = convergence.worst_figures(self.posterior)
+        is_enough = convergence.is_converged(self.figures)
+        if self.fixed_warmup is None and not is_enough and self.n_draws >= FIRST_CHECK:
+            first = auto_stop.n_late_warmup(self.posterior)
+            if first:
+                self.n_warmup = (self.n_warmup or 0) + first * self.thin
+                self._keep(slice(first, None))
+                self.figures = convergence.worst_figures(self.posterior)
+                is_enough = convergence.is_converged(self.figures)
+        if is_enough and self._is_long:
+            self.figures |= _agreement(self.posterior)
+            is_enough = self.figures.get("stability_difference", 0.0) <= DIFFERENCE_ABOVE
+        n_warmup = self.n_warmup or 0
+        if is_enough and self._is_long:
+            self.reason = CONVERGED
+        elif self.iteration >= self.max_iterations:
+            self.reason = ITERATIONS_SPENT
+        else:
+            n_iterations = max(math.ceil(auto_stop.GROWTH * (self.iteration - n_warmup)), FIRST_CHECK)
+            while n_iterations > self.thin * self.max_draws:
+                self._keep(slice(1, None, 2))
+                self.thin *= 2
+            next_check = n_warmup + math.ceil(n_iterations / self.thin) * self.thin
+            self.next_check = min(next_check, self.max_iterations)
+
+    @property
+    def _is_long(self) -> bool:
+        return self.n_draws * self.thin >= FIRST_CHECK // 2  # few draws have no figures, which are no proof
+
+    def _keep(self, which: slice) -> None:
+        """Keep these draws of each chain."""
+        self.blocks = tuple((concatenate(blocks).part(which),) for blocks in self.blocks)
+        self._posterior = None
+
+    def _first_check(self) -> int:
+        """Iteration of the first check: of a run of fixed length its end."""
+        if self.n_samples is not None:
+            return self.max_iterations
+        if self.fixed_warmup is None:
+            return min(self.max_warmup, FIRST_CHECK_IN_WARMUP, self.max_iterations)
+        return min(self.fixed_warmup + FIRST_CHECK, self.max_iterations)
+
+    def _stopping(self) -> dict[str, Any]:
+        """What ``info["stopping"]`` keeps of a run; `convergence_summary` puts it into words."""
+        if self.figures is None or self.figures["n_draws"] != self.n_draws:
+            self.figures = convergence.worst_figures(self.posterior)
+        if self.reason and self._is_long and "n_clusters" not in self.figures:
+            self.figures |= _agreement(self.posterior)
+        limits = {"max_iterations": self.max_iterations, "max_seconds": self.max_seconds}
+        return {
+            "reason": self.reason or INTERRUPTED,
+            "iterations": self.iteration,
+            "thin": self.thin,
+            **{name: limit for name, limit in limits.items() if limit is not None},
+            **self.figures,
+        }
 
     def _show(self, bar: Progress) -> None:
-        state, note = self.state, "warm-up" if self.state.is_warmup else ""
-        if state.figures is not None:
-            r_hat, ess = state.figures["r_hat"], state.figures["ess"]
+        is_warmup = self.n_warmup is None or self.iteration < self.n_warmup
+        note, total = "warm-up" if is_warmup else "", self.next_check
+        if self.n_samples is None:
+            total = self.max_iterations
+        if self.figures is not None and self.n_warmup is not None:
+            r_hat, ess = self.figures["r_hat"], self.figures["ess"]
             note = f"R-hat {r_hat:.2f} (≤ {convergence.R_HAT_ABOVE}), ESS {ess:.0f} (≥ {convergence.ESS_BELOW})"
-        total = auto_stop.expected_iterations(self.settings, state)
-        bar.show(state.iteration * len(state.chains), total * len(state.chains), note)
+            needed = self.n_warmup + self.thin * auto_stop.n_needed(self.figures["n_draws"], self.figures)
+            total = max(min(needed, total), self.next_check)
+        if self.reason:
+            total = self.iteration
+        bar.show(self.iteration * self.n_chains, total * self.n_chains, note)
 
-    def require_memory(self, n: int) -> None:
-        """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
-        n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
-        work = 4 * n_chains * 8 * n * self.model.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
-        n_bytes = n_chains * (n_draws * bytes_per_draw(self.model, n) + NEIGHBOR_BYTES * n) + work
-        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples or n_chains")
+    # Memory
+
+    def _bytes_per_draw(self) -> int:
+        """Memory of one draw of a chain, a tree over all leaves and all else, twice: draws are put together later."""
+        model = self.of_chains
+        n_parameters = sum(np.size(value) for value in model.covariance.theta.values())
+        n_merges = len(self.model.leaves.labels) - 1
+        return 2 * (16 * n_merges + 8 * (n_parameters + model.n_scales + model.n_missing))
+
+    def _require_memory(self, bytes_per_draw: int) -> None:
+        """Refuse a run that the machine has no memory for: draws, the work of the chains, a first tree."""
+        n, d = len(self.model.leaves.labels), self.of_chains.values.shape[1]
+        work = self.n_chains * (4 * 8 * n * d + NEIGHBOR_BYTES * n) + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
+        what = f"{self.n_chains} chains of {self.max_draws} trees"
+        require_memory(self.max_draws * bytes_per_draw + work, what, "lower n_samples or n_chains")
+
+    # Its file
+
+    def save(self, finished: bool) -> None:
+        """Write the checkpoint, unless the last time was a moment ago."""
+        began = time.monotonic()
+        if self.path is None or (began < self._next_save and not finished):
+            return
+        # Each chain as it stands is its last draw. A full disk must not end a run: the last good file stays.
+        parts = [self._ended_by(blocks, chain) for blocks, chain in zip(self.blocks, self.chains, strict=True)]
+        draws = concatenate(parts)._replace(series=np.repeat(np.arange(self.n_chains), self.n_draws + 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CoaltreeWarning)  # of a transformer, which the model of the run has
+            posterior, error = Posterior(self.model, self.model.expand(draws)), None
+            try:
+                archive.save(posterior, self.path, run=self._to_dict(draws.info))
+            except InputError as refused:
+                error = refused
+        if error is not None:
+            message = f"the state of the run is not saved: {error} The run continues; what was saved before is kept."
+            warn_of_result(CoaltreeWarning(message), stacklevel=4)
+        ended = time.monotonic()
+        self._next_save = ended + max(SECONDS_BETWEEN, (ended - began) / MAX_TIME_SHARE)
+
+    def _ended_by(self, blocks: tuple[Draws, ...], chain: Chain) -> Draws:
+        names = blocks[0].info if blocks else ()
+        state = as_draws(self.of_chains, chain.state, dict.fromkeys(names, math.nan), log_joint=math.nan)
+        return concatenate([*blocks, state])
+
+    def _to_dict(self, info: Any) -> dict[str, Any]:
+        return {
+            "coaltree": __version__,
+            "fingerprint": self.fingerprint,
+            "seed": self.seed,
+            "iteration": self.iteration,
+            "n_warmup": self.n_warmup,
+            "thin": self.thin,
+            "next_check": self.next_check,
+            "reason": "" if self.reason == SECONDS_SPENT else self.reason,  # there may be more next time
+            "log_joints": self.log_joints,
+            "info": dict(info),
+            "neighbors": {str(i): chain.neighbors for i, chain in enumerate(self.chains)},
+            "rng": {str(i): chain.rng.bit_generator.state for i, chain in enumerate(self.chains)},
+        }
+
+    def resume(self) -> None:
+        """Continue from the checkpoint, if there is one."""
+        if self.path is None or not os.path.exists(self.path):
+            return
+        try:
+            saved, run = archive.read(self.path)
+        except InputError as error:
+            raise UnusableCheckpoint(str(error)) from None
+        try:
+            if run is None:
+                raise ValueError("it is a posterior, and no checkpoint")
+            check_fields({name: run.get(name) for name in _IDENTITY}, _IDENTITY)
+            self._check_identity(run)
+            n_draws = len(saved) // self.n_chains - 1
+            check_fields(run, self._schema(run, n_draws))
+            check_parameters(saved, self.model)
+            if len(saved) != self.n_chains * (n_draws + 1) or np.any(np.bincount(saved.draws.chain) != n_draws + 1):
+                raise ValueError("it has another number of draws")
+            self._continue(saved.draws._replace(info=run["info"]), run, n_draws)
+        except UnusableCheckpoint:
+            raise
+        except Exception as error:  # whatever crafted values may lead to
+            raise UnusableCheckpoint(str(damaged(self.path, error))) from None
+
+    def _check_identity(self, run: dict[str, Any]) -> None:
+        """Refuse the checkpoint of another version or run."""
+        if run["coaltree"] != __version__:
+            raise UnusableCheckpoint(
+                f"the checkpoint {self.path!r} was left by coaltree {run['coaltree'][:30]!r} and this is "
+                f"{__version__!r}, whose draws may differ; delete it, or give another path."
+            )
+        is_other_run = run["fingerprint"] != self.fingerprint
+        if is_other_run or (self.has_seed and run["seed"] != self.seed):
+            what = "other data or settings" if is_other_run else "another random_state"
+            raise UnusableCheckpoint(
+                f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path."
+            )
+
+    def _continue(self, draws: Draws, run: dict[str, Any], n_draws: int) -> None:
+        """Stand where the run of these draws stood, whose last of each chain is a state."""
+        chains, blocks = [], []
+        for i in range(self.n_chains):
+            first = i * (n_draws + 1)
+            rng = np.random.default_rng()
+            rng.bit_generator.state = run["rng"][str(i)]
+            state = self.model.state_of(draws, first + n_draws)
+            neighbors = run["neighbors"][str(i)]
+            chains.append(Chain(state, self.sampler, rng, neighbors, run["iteration"], self.n_tempered))
+            own = self.model.contract(draws.part(slice(first, first + n_draws)))._replace(series=None)
+            blocks.append((own,) if n_draws else ())
+        self.chains, self.blocks, self.log_joints = tuple(chains), tuple(blocks), run["log_joints"]
+        self.seed, self.n_warmup, self.thin = run["seed"], run["n_warmup"], run["thin"]
+        self.next_check, self.reason = run["next_check"], run["reason"]
+
+    def _schema(self, run: dict[str, Any], n_draws: int) -> dict[str, Any]:
+        """What each field must be, so that the numbers of a stranger reach no kernel."""
+        n, end, is_auto, iteration, thin = self.model.n, self.max_iterations, self.n_samples is None, 0, 1
+        with suppress(Exception):
+            iteration, thin = int(run["iteration"]), max(1, int(run["thin"]))
+        n_warmup = run.get("n_warmup")
+        expected = 0 if not isinstance(n_warmup, int) else max(0, iteration - n_warmup) // thin
+        # Interrupted in its first iteration, a chain has no neighbours yet: those of few leaves are searched there.
+        has_neighbors = n > 1 and iteration > 0 and type(self.sampler).neighbors is not Sampler.neighbors
+        ends = ("", ITERATIONS_SPENT, *([CONVERGED] * is_auto))
+        first = 0 if n_warmup is None else n_warmup
+
+        def are_leaves(numbers: np.ndarray) -> bool:
+            return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
+
+        return _IDENTITY | {
+            "iteration": Value(int, lambda i: 0 <= i <= end and expected == n_draws),
+            "n_warmup": Value(int, lambda w: w == self.fixed_warmup or (self.fixed_warmup is None and 0 <= w < end),
+                              optional=self.fixed_warmup is None),
+            "thin": Value(int, lambda k: 0 < k <= (end if is_auto else 1) and k & (k - 1) == 0),
+            "next_check": Value(int, lambda at: max(iteration, first + (n_warmup is not None)) <= at <= end
+                                if is_auto else at == end),
+            "reason": Value(str, lambda reason: reason in ends and (not reason or n_draws > 0)),
+            "log_joints": Array("f", (self.n_chains, iteration), is_finite,
+                                optional=n_warmup is not None or iteration == 0),
+            "info": {name: Array("f", (n_draws * self.n_chains + self.n_chains,)) for name in dict(run["info"])},
+            "neighbors": dict.fromkeys(map(str, range(self.n_chains)),
+                                       Array("i", (None, n, None), are_leaves, optional=not has_neighbors)),
+            "rng": dict.fromkeys(map(str, range(self.n_chains)), _RNG),
+        }  # fmt: skip
 
 
-def bytes_per_draw(model: Model, n: int) -> int:
-    """Memory of one draw of a chain, a tree over n rows and all else, twice: draws are put together in the end."""
-    n_parameters = sum(np.size(value) for value in model.covariance.theta.values())
-    return 2 * (16 * (n - 1) + 8 * (n_parameters + model.n_scales + model.n_missing))
+_IDENTITY = {"coaltree": Value(str), "fingerprint": Value(str), "seed": Value(int, lambda seed: seed >= 0)}
+_RNG = {
+    "bit_generator": Value(str, lambda name: name == "PCG64"),
+    "state": {"state": Value(int, lambda s: 0 <= s < 2**128), "inc": Value(int, lambda s: 0 < s < 2**128 and s % 2)},
+    "has_uint32": Value(int, lambda flag: flag in (0, 1)),
+    "uinteger": Value(int, lambda s: 0 <= s < 2**32),
+}
+
+
+def _agreement(posterior: Posterior) -> dict[str, Any]:
+    agreement = chains_agree(posterior)
+    return {} if agreement is None else agreement._asdict()
 
 
 def _threads_per_chain(n_chains: int, n_jobs: int | None) -> int | None:

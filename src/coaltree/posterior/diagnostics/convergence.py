@@ -5,13 +5,14 @@ There is one set of limits: where a run with ``n_samples="auto"`` may stop is wh
     scalars (`watched`)     split R-hat, rank-normalised, and bulk effective sample size
     entries of a            the effective sample size of the slowest, which may be half as large: the slowest of many is
     covariance              far below what most have, and nothing that is shown depends on it alone
-    topologies              effective sample size, and the average standard deviation of clade frequencies across chains
-    clusters                the difference between chains in the stability of the clusters shown (`agreement`); looked
-                            at once all of the above are within bounds
+    clusters                the difference between chains in the stability of the clusters shown (`agreement`); computed
+                            once all of the above are within bounds
+
+The topologies' effective sample size, and the average standard deviation of clade frequencies across chains, say how
+far supports of small groups are off; no run waits for them.
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ from ..._runtime.once import once
 from ...numerics.ess import MIN_DRAWS, mixing
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
-from ..trees.clades import clade_table, enumerate_clades
+from ..trees.clades import clade_table
 from .ess import last_of_chains, split_frequency_sd, topology_ess
 from .watched import entries, evenly_spaced, watched
 
-# A run may stop, and is not warned of, within these limits; that of clusters is in `agreement`.
+# A run may stop, and is not warned of, within the first three; that of clusters is in `agreement`.
 R_HAT_ABOVE = 1.05
 ESS_BELOW = 50
 ENTRY_ESS_BELOW = 25
@@ -81,37 +82,30 @@ def split_frequency_sd_of(post: "Posterior", min_frequency: float = 0.1) -> floa
     return float(split_frequency_sd(clade_table(post).ids, post.weights, post.draws.chain, min_frequency))
 
 
-def worst_figures(
-    times: np.ndarray,
-    log_joint: np.ndarray | None,
-    theta: Mapping[str, np.ndarray],
-    children: np.ndarray,
-    chain: np.ndarray,
-) -> Diagnostics:
-    """The worst figure of all that is watched, with its name, and the figures of topologies (T, n-1, 2)."""
-    found = {name: scalar_figures(draws, chain) for name, draws in watched(times, log_joint, theta).items()}
-    of_entries = [scalar_figures(draws, chain)["ess"] for draws in entries(theta).values()]
-    of_r_hat = max(found, key=lambda name: np.nan_to_num(found[name]["r_hat"], nan=-np.inf, posinf=np.inf))
-    of_ess = min(found, key=lambda name: np.nan_to_num(found[name]["ess"], nan=np.inf))
-    topology = sd = math.nan
-    if children.shape[1] > 1:
-        ids = enumerate_clades(children).ids
-        topology = topology_ess(ids, chain)
-        sd = split_frequency_sd(ids, np.full(len(chain), 1.0 / len(chain)), chain)
+def worst_figures(post: Posterior) -> Diagnostics:
+    """The worst figure of all that is watched, with its name, and the figures of topologies."""
+    draws = post.draws
+    of_scalars = {
+        name: scalar_figures(values, draws.chain)
+        for name, values in watched(draws.times, draws.log_joint, draws.theta).items()
+    }
+    of_entries = [scalar_figures(values, draws.chain)["ess"] for values in entries(draws.theta).values()]
+    of_r_hat = max(of_scalars, key=lambda name: np.nan_to_num(of_scalars[name]["r_hat"], nan=-np.inf, posinf=np.inf))
+    of_ess = min(of_scalars, key=lambda name: np.nan_to_num(of_scalars[name]["ess"], nan=np.inf))
     return {
-        "n_draws": len(chain) // len(np.unique(chain)),
-        "r_hat": found[of_r_hat]["r_hat"],
+        "n_draws": len(post) // len(np.unique(draws.chain)),
+        "r_hat": of_scalars[of_r_hat]["r_hat"],
         "of_r_hat": of_r_hat,
-        "ess": found[of_ess]["ess"],
+        "ess": of_scalars[of_ess]["ess"],
         "of_ess": of_ess,
-        "topology_ess": topology,
-        "split_frequency_sd": sd,
+        "topology_ess": topology_ess(clade_table(post).ids, draws.chain),
+        "split_frequency_sd": split_frequency_sd_of(post),
         **({"entry_ess": min(of_entries)} if of_entries else {}),
     }
 
 
 def times_more_draws(worst: Diagnostics) -> float:
-    """How many times as many draws would meet all limits, if errors fall as they should; 1 where they are met.
+    """How many times as many draws would meet the limits of scalars, if errors fall as they should; 1 if they are met.
 
     A figure that does not exist, of what never changes, is no obstacle.
     """
@@ -119,12 +113,10 @@ def times_more_draws(worst: Diagnostics) -> float:
         (worst["r_hat"] - 1.0) / (R_HAT_ABOVE - 1.0),
         ESS_BELOW / worst["ess"],
         ENTRY_ESS_BELOW / worst.get("entry_ess", math.inf),
-        TOPOLOGY_ESS_BELOW / worst["topology_ess"],
-        (worst["split_frequency_sd"] / SPLIT_SD_ABOVE) ** 2,
     ]
     return max([1.0, *(factor for factor in factors if not math.isnan(factor))])
 
 
 def is_converged(worst: Diagnostics) -> bool:
-    """Whether all limits are kept but those on the answer, which `agreement` asks for."""
+    """Whether the limits of scalars are kept; `agreement` asks for those of clusters."""
     return times_more_draws(worst) <= 1.0

@@ -1,7 +1,6 @@
 """Figures of convergence beside their limits, in sentences, for warnings, the report and the command line."""
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from ..._runtime.formatting import beside_limit, count
 from ..._runtime.validation import as_number
-from ...errors import ConvergenceWarning
+from ...errors import ConvergenceWarning, warn_of_result
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
 from . import convergence
@@ -31,6 +30,7 @@ _FIGURES = {
     "clusters": ("difference in the stability of clusters between chains", DIFFERENCE_ABOVE, True, 2),
     "weighted_ess": ("effective sample size of the weighted trees", convergence.ESS_BELOW, False, 0),
 }
+OF_SMALL_GROUPS = {"split_frequency_sd", "topology_ess"}  # no run waits for them
 LIMITS = {key: limit for key, (_, limit, _, _) in _FIGURES.items()}
 
 
@@ -97,11 +97,14 @@ def summarize(posterior: Posterior) -> Summary:
         scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
         figures = [
             *chain_figures(found, chains_agree(posterior)),
+            Figure("split_frequency_sd", float(found["split_frequency_sd"])),
             Figure("topology_ess", convergence.topology_ess_of(posterior)),
         ]
         text = f"{count(n_chains, 'chain')} of {count(n_trees // n_chains, 'tree')}."
         text += f" {sentence[:1].upper()}{sentence[1:]}." if (sentence := ending(posterior.info)) else ""
-    grades = {figure.grade for figure in figures}
+    grades = {figure.grade for figure in figures if figure.key not in OF_SMALL_GROUPS}
+    if "poor" not in grades and any(figure.grade == "poor" for figure in figures):
+        text += " Clusters and scalars have converged, supports of small groups have not."
     if "poor" in grades:
         return Summary("The run may be too short", text, "poor", figures, scalars)
     if "good" in grades:
@@ -117,7 +120,6 @@ def chain_figures(found: Mapping[str, Any], agreement: ChainAgreement | None = N
     entries = [name for name in scalars if is_covariance(name)]
     if entries:
         figures.append(_worst("ess", scalars, entries, min)._replace(key="entry_ess", of=""))
-    figures.append(Figure("split_frequency_sd", float(found["split_frequency_sd"])))
     if agreement is not None:
         figures.append(Figure("clusters", agreement.stability_difference))
     return figures
@@ -133,11 +135,14 @@ def _worst(key: str, scalars: Mapping[str, Any], names: Iterable[str], choose: A
 
 def warn_if_poor(figures: Iterable[Figure], increase: tuple[str, ...], stacklevel: int = 2) -> None:
     """Warn of the figures beyond their limits; `increase` are the arguments of `fit` that would help."""
+    figures = list(figures)
     poor = tuple(str(one) for one in figures if one.grade == "poor" or (one.key, one.grade) == ("r_hat", "unknown"))
     if poor:
         advice = f"increase {' and '.join(increase)}, or continue this run with start=posterior"
-        message = f"the chains have not converged: {'; '.join(poor)}. What to do: {advice}."
-        warnings.warn(ConvergenceWarning(message, poor, increase), stacklevel=stacklevel + 1)
+        are_same = any((one.key, one.grade) == ("clusters", "good") for one in figures)
+        poor_but = " The clusters are the same in all chains." if are_same else ""
+        message = f"the chains have not converged: {'; '.join(poor)}.{poor_but} What to do: {advice}."
+        warn_of_result(ConvergenceWarning(message, poor, increase), stacklevel=stacklevel + 1)
 
 
 def ending(info: Mapping[str, Any]) -> str:

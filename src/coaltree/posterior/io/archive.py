@@ -16,7 +16,7 @@ from ... import samplers
 from ..._runtime import archive
 from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
-from ...errors import CoaltreeWarning
+from ...errors import CoaltreeWarning, InputError
 from ...model import covariance
 from ...model.data.transform import Preprocessor
 from ...model.process.noise import Noise
@@ -24,12 +24,12 @@ from ..of_trees import posterior_of_trees
 from ..posterior import Posterior, with_log_weights
 
 IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
-_KIND, _VERSION = "coaltree posterior", 7
+_KIND, _VERSION = "coaltree posterior", 8
 _MAX_VALUE = 1e153  # of X, so that sums of squares are finite
 
 
-def save(posterior: Posterior, path: PathLike) -> None:
-    """Write everything that a posterior holds to one file."""
+def save(posterior: Posterior, path: PathLike, run: dict[str, Any] | None = None) -> None:
+    """Write everything that a posterior holds to one file; for a checkpoint also what its `run` needs to resume."""
     model, draws = posterior.model, posterior.draws
     content = {name: value for name, value in draws._asdict().items() if name not in ("info", "series")}
     content |= {
@@ -47,6 +47,7 @@ def save(posterior: Posterior, path: PathLike) -> None:
         "fitted": model.fitted,
         "transform": model.transform,
         "info": posterior.info,
+        "run": run,
     }
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
@@ -55,16 +56,25 @@ def load(path: PathLike) -> Posterior:
     """Read a saved posterior: its file, or the output folder of ``coaltree fit``."""
     if isinstance(path, str | os.PathLike) and os.path.isdir(path):
         path = os.path.join(path, IN_FOLDER)
+    posterior, run = read(path)
+    if run is not None:
+        raise InputError(f"{str(path)!r} is the checkpoint of a run that has not ended; the same fit resumes from it.")
+    return posterior
+
+
+def read(path: PathLike) -> tuple[Posterior, dict[str, Any] | None]:
+    """A posterior and, of a checkpoint, its run, each field checked but those of the run."""
     content = archive.read(path, _KIND, _VERSION)
     try:
         check_fields(content, _fields(content))
+        run = content.pop("run")
         for name in ("covariance", "noise", "transform", "info"):
             content[name] = _revived(content[name])
         if content["transform"] is not None and content["transform"].n_features_in_ != np.shape(content["X"])[-1]:
             raise ValueError("transform.n_features_in_ has wrong type, shape or values")
         posterior = posterior_of_trees(**content)
         _check_model(posterior)
-        return with_log_weights(posterior, content["log_weights"])
+        return with_log_weights(posterior, content["log_weights"]), run
     except Exception as error:  # whatever wrong values may lead to
         raise archive.damaged(path, error) from None
 
@@ -83,7 +93,7 @@ def _fields(content: Any) -> dict[str, Any]:
         "log_joint": Array("f", (n_trees,), optional=True),
         "log_evidence": Value((int, float), lambda value: value == value, optional=True),  # not NaN
         "labels": Value(list, are_names),
-        "theta": {name: Array("f", (n_trees, ...)) for name in dict(content["theta"])},
+        "theta": {name: Array("f", (n_trees, ...), is_finite) for name in dict(content["theta"])},
         "chain": Array("i", (n_trees,), optional=True),
         "X": Array("f", (n_rows, None), _has_squares, optional=True),
         "columns": Value(list, are_names, optional=True),
@@ -98,6 +108,7 @@ def _fields(content: Any) -> dict[str, Any]:
         "fitted": Array("f", (n_rows, None), _has_squares, optional=True),
         "transform": Value(dict, optional=True),  # its fields are checked where it is read
         "info": Value(dict),
+        "run": Value(dict, optional=True),
     }
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._runtime.atomic_write import replacing
-from ..._runtime.once import once_for_last
+from ..._runtime.once import once
 from ..._runtime.typing import PathLike
 from ..._runtime.validation import check_choice, check_count
 from ...numerics.weighted import pick_trees
@@ -49,7 +49,7 @@ def annotated_text(tree: Tree, transfer: np.ndarray, comments: list[str], file_f
     return f"{write(tree.children, tree.times, names)}\n"
 
 
-@once_for_last
+@once
 def annotations(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, list[str]]:
     """Transfer supports (n-1,) of a tree's clades, and what is written beside each, whatever the format."""
     transfer = np.asarray(posterior.clade_support(tree, kind="transfer"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
-from ..._runtime.once import once_for_last
+from ..._runtime.once import once
 from ...numerics.weighted import pick_trees
 from ...tree import Tree
 from ...tree.merges import place_nodes
@@ -55,7 +55,7 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.
     return Transfers(distance, closest)
 
 
-@once_for_last
+@once
 def transfers_of_draws(posterior: "Posterior", tree: Tree) -> Transfers:
     """Look for a tree's clades in all draws, or in some of a large posterior.
 

@@ -16,10 +16,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from numpy.random import Generator
 
 from ..._runtime.random_streams import make_streams
+from ..._runtime.threads import allowed_threads
 from ..._runtime.validation import check_count, check_number
 from ...model.process.whitened import Problem
 from ...numerics.weighted import effective_sample_size, pick_evenly
@@ -128,7 +128,7 @@ class SMC(Sampler):
         """Grow M trees to the root and return them with their weights; the counts of draws are not used."""
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
-        n_threads = useful_threads(n_threads or cpu_count(), M, population.worth_a_thread)
+        n_threads = useful_threads(n_threads or allowed_threads(), M, population.worth_a_thread)
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
         blocks = blocks_of(M, n_threads, population.worth_a_thread)
         with ThreadPoolExecutor(n_threads) as pool:  # which starts a thread when it is first given a block

@@ -230,9 +230,9 @@ WAITING = """
 import signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from coaltree import cli
-from coaltree.inference.control import checkpoint, run
+from coaltree.inference.control import run
 run.SECONDS_PER_BLOCK = 0.0
-save, saved = checkpoint.Checkpoint.save, []
+save, saved = run.Run.save, []
 
 def save_and_wait(*args, **options):
     saved.append(True)
@@ -241,7 +241,7 @@ def save_and_wait(*args, **options):
         print("waiting", flush=True)
         threading.Event().wait()
 
-checkpoint.Checkpoint.save = save_and_wait
+run.Run.save = save_and_wait
 sys.exit(cli.main(sys.argv[1:]))
 """
 
@@ -270,7 +270,7 @@ def test_fit_resumes_after_ctrl_c(data, tmp_path, warmup, capsys, blank_pages):
 
     # Another seed is another run.
     assert main([*args[:-1], "8"]) == 2
-    assert "belongs to a run with other data or settings" in capsys.readouterr().err
+    assert "belongs to another random_state; repeat the command" in capsys.readouterr().err
     assert os.listdir(out) == [CHECKPOINT]
 
     assert main(args) == 0
@@ -294,7 +294,7 @@ def test_fit_with_force_discards_a_checkpoint_that_is_not_its_own(kind, data, tm
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
     assert main(args) == 2
     message = capsys.readouterr().err
-    assert ("is damaged" if kind == "damaged" else "belongs to a run with other") in message
+    assert ("is damaged" if kind == "damaged" else "belongs to other data or settings") in message
     assert message.endswith("choose another --out, or start over with --force.\n")
     assert main([*args, "--force"]) == 0
     assert sorted(os.listdir(tmp_path)) == WRITTEN

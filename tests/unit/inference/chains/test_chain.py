@@ -9,23 +9,24 @@ import numpy as np
 import pytest
 
 from coaltree.inference.chains import chain as module
-from coaltree.inference.chains.chain import advance, begin, share_neighbors
-from coaltree.inference.settings import RunSettings
+from coaltree.inference.chains.chain import advance, begin, share_neighbors, tempered, tempered_iterations
 from coaltree.model.covariance import Diagonal, Spherical
 from coaltree.model.model import Model
 from coaltree.model.process.noise import Noise, noise_model
+from coaltree.model.process.simulation import simulate
+from coaltree.model.process.whitened import make_problem
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.tree import Tree
 from tests.fits import LOCAL, QUICK, assert_same, data, quick_fit
 
 
-def given_of(X, covariance, level=0.0):
+def model_of(X, covariance, level=0.0):
     return Model(X, covariance.adapt(X), noise_model(Noise(level), X))
 
 
 def test_begin_disperses_chains():
-    given = given_of(data(30, 5), Spherical())
-    first, second, third = (begin(given, RunSettings(QUICK), 0, dispersed) for dispersed in (False, True, True))
+    model = model_of(data(30, 5), Spherical())
+    first, second, third = (begin(model, QUICK, 0, dispersed) for dispersed in (False, True, True))
     assert tree_distance(first, second) > 0
     np.testing.assert_array_equal(second.state.tree[1], third.state.tree[1])
 
@@ -37,7 +38,7 @@ def tree_distance(a, b):
 
 @dataclass(frozen=True)
 class Watched(Regraft):
-    """Notes which neighbours it finds, and which it is given."""
+    """Notes which neighbours it finds, and which it is model."""
 
     candidates: str = "local"
     n_neighbors: int = 2
@@ -56,10 +57,10 @@ class Watched(Regraft):
 def test_neighbors_are_constant_after_the_warmup():
     Watched.made.clear()
     Watched.used.clear()
-    given, settings = given_of(data(12, 4), Diagonal()), RunSettings(Watched())
-    chain = begin(given, settings, 0)
-    chain, _ = advance(given, settings, chain, 5, n_warmup=12)
-    chain, _ = advance(given, settings, chain, 20, n_warmup=12)
+    model = model_of(data(12, 4), Diagonal())
+    chain = begin(model, Watched(), 0)
+    chain, _ = advance(model, chain, 5, n_warmup=12)
+    chain, _ = advance(model, chain, 20, n_warmup=12)
     assert len(Watched.made) == 3  # before iterations 0 and 10 of the warm-up, and at its end
     steps = Watched().steps_per_iteration(12, chain.neighbors)
     assert len(Watched.used) == 25 * steps
@@ -67,8 +68,8 @@ def test_neighbors_are_constant_after_the_warmup():
         iteration = step // steps
         np.testing.assert_array_equal(used, Watched.made[0 if iteration < 10 else 1 if iteration < 12 else 2])
     np.testing.assert_array_equal(chain.neighbors, Watched.made[2])
-    constant = given._replace(covariance=Spherical(learn=False))
-    advance(constant, settings, begin(constant, settings, 0), 15, n_warmup=12)
+    constant = model._replace(covariance=Spherical(learn=False))
+    advance(constant, begin(constant, Watched(), 0), 15, n_warmup=12)
     assert len(Watched.made) == 5  # nothing changes but how far it looks
     assert [made.shape[2] for made in Watched.made] == [8, 8, 4, 8, 4]  # 2 · 4 in the warm-up, then 2 · 2
 
@@ -78,10 +79,10 @@ def test_neighbors_of_many_leaves_are_searched_once(monkeypatch):
     Watched.made.clear()
     Watched.used.clear()
     X = data(12, 4)
-    given, settings = given_of(X, Diagonal()), RunSettings(Watched())
-    begun = [begin(given, settings, seed) for seed in (0, 1)]
-    for chain in share_neighbors(given, settings, begun, n_warmup=3):
-        advance(given, settings, chain, 6, n_warmup=3)
+    model = model_of(X, Diagonal())
+    begun = [begin(model, Watched(), seed) for seed in (0, 1)]
+    for chain in share_neighbors(model, begun, n_warmup=3):
+        advance(model, chain, 6, n_warmup=3)
     assert [made.shape[2] for made in Watched.made] == [8]
     assert all(used is not None and used.shape[2] == 8 for used in Watched.used)
     quick_fit(X, "diagonal", sampler=Watched(), n_chains=3, n_jobs=1)
@@ -98,10 +99,10 @@ def test_iteration_of_few_rows_has_several_steps(monkeypatch, n, steps, repeat):
         drawn.append((len(state.tree[1]), repeat))
         return state
 
-    given, settings = given_of(data(n, 2), Spherical(), "learn"), RunSettings(Regraft())
-    chain = begin(given, settings, np.random.SeedSequence(0))
+    model = model_of(data(n, 2), Spherical(), "learn")
+    chain = begin(model, Regraft(), np.random.SeedSequence(0))
     monkeypatch.setattr(module, "draw_parameters", draw)
-    chain, kept = advance(given, settings, chain, 1)
+    chain, kept = advance(model, chain, 1)
     assert drawn == [(n - 1, repeat)] * steps
     assert chain.iteration == 1
     assert len(kept.times) == 1
@@ -118,25 +119,71 @@ class Counting(Regraft):
 
 def test_iteration_averages_what_the_sampler_reports():
     Counting.counts = itertools.count()
-    given, settings = given_of(data(12, 2), Spherical()), RunSettings(Counting())
-    _, kept = advance(given, settings, begin(given, settings, np.random.SeedSequence(0)), 2)
-    assert {name: said.tolist() for name, said in kept.info.items()} == {"count": [1.5, 5.5], "odd": [20.0, 60.0]}
+    model = model_of(data(12, 2), Spherical())
+    _, kept = advance(model, begin(model, Counting(), np.random.SeedSequence(0)), 2)
+    assert {name: means.tolist() for name, means in kept.info.items()} == {"count": [1.5, 5.5], "odd": [20.0, 60.0]}
 
 
 @pytest.mark.parametrize("in_a_file", [False, True])
 def test_advance_takes_read_only_arrays_and_leaves_its_arguments(in_a_file, tmp_path):
     X = data(12, 2)
     X[3, 1] = np.nan
-    given = Model(X, Spherical().adapt(X), noise_model(Noise(tails="student"), X), missing=np.isnan(X))
-    settings = RunSettings(LOCAL)
-    chain = begin(given, settings, np.random.SeedSequence(0))
+    model = Model(X, Spherical().adapt(X), noise_model(Noise(tails="student"), X), missing=np.isnan(X))
+    chain = begin(model, LOCAL, np.random.SeedSequence(0))
     before = [np.array(part) for part in (*chain.state.tree, chain.state.noise.tail_scale, chain.state.imputed)]
-    expected, _ = advance(given, settings, chain, 2)
+    expected, _ = advance(model, chain, 2)
     if in_a_file:
         np.save(tmp_path / "X.npy", X)
         X = np.load(tmp_path / "X.npy", mmap_mode="r")
     X.flags.writeable = False
-    found, _ = advance(given._replace(values=X), settings, chain, 2)
-    np.testing.assert_array_equal(found.state.tree[1], expected.state.tree[1])
+    again, _ = advance(model._replace(values=X), chain, 2)
+    np.testing.assert_array_equal(again.state.tree[1], expected.state.tree[1])
     for part, same in zip((*chain.state.tree, chain.state.noise.tail_scale, chain.state.imputed), before, strict=True):
         np.testing.assert_array_equal(part, same)
+
+
+# --- tempering --------------------------------------------------------------------------------------------------------
+
+MANY = 400
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "longest", "expected"),
+    [(10, 128, 1000, 0), (300, 400, 1000, 0), (10, 400, 1000, 40), (10, 400, 30, 15)],
+)
+def test_tempering_needs_many_more_columns_than_rows(n, d, longest, expected):
+    assert tempered_iterations(n, d, longest) == expected
+
+
+def test_tempered_problem_has_the_power_of_the_likelihood():
+    X, tree = simulate(8, MANY, random_state=0)
+    other = simulate(8, MANY, random_state=1)[1]
+    problem = make_problem(X, Spherical(amplitude=1.0), 0.0)
+    part = tempered(problem, 10, 40)
+    share = part.d / problem.d
+    assert 0.05 < share < 0.2
+
+    def difference(problem):
+        likelihoods = [problem.log_likelihood(one.children, one.times) for one in (tree, other)]
+        return likelihoods[0] - likelihoods[1]
+
+    assert difference(part) == pytest.approx(share * difference(problem), rel=1e-12)
+
+
+def test_tempered_problem_grows_to_the_whole_data():
+    problem = make_problem(simulate(8, MANY, random_state=0)[0], Spherical(amplitude=1.0), 0.0)
+    worth = [tempered(problem, iteration, 40).d for iteration in range(42)]
+    assert worth[0] == 16
+    assert worth == sorted(worth)
+    assert worth[39] < MANY == worth[40] == worth[41]
+    assert tempered(problem, 40, 40) is problem
+
+
+def test_tempering_ends_with_the_warmup(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "coaltree.inference.chains.chain.tempered", lambda problem, iteration, _: seen.append(iteration) or problem
+    )
+    model = model_of(data(6, 3), Spherical(amplitude=1.0))
+    advance(model, begin(model, Regraft(), np.random.SeedSequence(0), n_tempered=40), 6, n_warmup=3)
+    assert sorted(set(seen)) == [0, 1, 2]

@@ -10,11 +10,11 @@ import coaltree as ct
 from coaltree.errors import ConvergenceWarning, InterruptedWarning
 from coaltree.inference import settings
 from coaltree.inference.control import auto_stop, run
-from coaltree.inference.control import checkpoint as checkpoint_file
-from coaltree.inference.control.run_state import RunState
-from coaltree.inference.settings import RunSettings
+from coaltree.model.covariance import Spherical
 from coaltree.model.draws import Draws
-from coaltree.posterior.diagnostics import convergence, convergence_summary
+from coaltree.model.model import Model
+from coaltree.model.process.noise import Noise
+from coaltree.posterior.diagnostics import convergence
 from coaltree.posterior.diagnostics.agreement import chains_agree, from_info
 from coaltree.posterior.diagnostics.convergence import topology_ess_of
 from tests.fits import Interruptible, assert_same, at_most_iterations, data, pressing_ctrl_c, with_missing
@@ -30,14 +30,13 @@ def auto_fit(X, *args, max_iterations=settings.MAX_ITERATIONS, **options):
 
 @pytest.fixture
 def _short(monkeypatch):
-    """Looks after few iterations, targets out of reach, and few draws kept: runs that use all of the machinery."""
+    """Checks after few iterations, targets out of reach, and few draws kept: runs that use all of the machinery."""
     shorten(monkeypatch)
 
 
 def shorten(monkeypatch):
-    monkeypatch.setattr(auto_stop, "FIRST_LOOK", 5)
-    monkeypatch.setattr(settings, "FIRST_LOOK", 5)
-    monkeypatch.setattr(settings, "FIRST_LOOK_IN_WARMUP", 4)
+    monkeypatch.setattr(run, "FIRST_CHECK", 5)
+    monkeypatch.setattr(run, "FIRST_CHECK_IN_WARMUP", 4)
     monkeypatch.setattr(settings, "MAX_DRAWS", 8)
     monkeypatch.setattr(settings, "MIN_DRAWS", 8)
     monkeypatch.setattr(convergence, "ESS_BELOW", 10_000)
@@ -47,9 +46,9 @@ def shorten(monkeypatch):
 
 
 def test_auto_stops_when_the_targets_are_met():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)  # the warnings agree with the rule
+    with warnings.catch_warnings(record=True) as caught:
         post = ct.fit(data(), "spherical", **QUICK)
+    assert not any(one.category is ConvergenceWarning for one in caught)  # the warnings agree with the rule
     said, found = post.info["stopping"], post.info["convergence"]
     assert said["reason"] == "converged"
     assert said["iterations"] == post.info["n_warmup"] + len(post) // 2
@@ -57,22 +56,7 @@ def test_auto_stops_when_the_targets_are_met():
     assert max(one["r_hat"] for one in scalars) == said["r_hat"] <= convergence.R_HAT_ABOVE
     assert min(one["ess"] for one in scalars) == said["ess"] >= convergence.ESS_BELOW
     assert topology_ess_of(post) == pytest.approx(said["topology_ess"])
-    assert said["topology_ess"] >= convergence.TOPOLOGY_ESS_BELOW
     assert from_info(said) == chains_agree(post) is not None
-    assert said["split_frequency_sd"] == found["split_frequency_sd"] <= convergence.SPLIT_SD_ABOVE
-
-
-def test_auto_compares_chains_in_the_end_where_only_topologies_are_too_few(monkeypatch):
-    monkeypatch.setattr(convergence, "TOPOLOGY_ESS_BELOW", 10**6)
-    monkeypatch.setattr(settings, "MAX_ITERATIONS", 200)
-    said = ct.fit(data(), "spherical", **QUICK).info["stopping"]
-    assert said["reason"] == "max_iterations"
-    assert from_info(said) is not None
-    monkeypatch.setattr(convergence, "ESS_BELOW", 10**6)  # other figures are bad as well, which is warned of
-    monkeypatch.setitem(convergence_summary._FIGURES, "ess", ("effective sample size", 10**6, False, 0))
-    with pytest.warns(ConvergenceWarning, match="effective sample size"):
-        spent = ct.fit(data(), "spherical", **QUICK).info["stopping"]
-    assert from_info(spent) is None
 
 
 @pytest.mark.parametrize("n_chains", [1, 2])
@@ -112,7 +96,7 @@ def test_auto_stops_where_nothing_changes():
     fixed = ct.Spherical(learn=False)
     post = auto_fit(data(), fixed, sampler="mgreedy")
     assert post.info["stopping"]["reason"] == "converged"
-    assert len(post) == 2 * auto_stop.FIRST_LOOK
+    assert len(post) == 2 * run.FIRST_CHECK
 
 
 def test_auto_stops_at_max_seconds_with_some_draws():
@@ -159,12 +143,16 @@ def draws_of(log_joint):
     return Draws(first.astype(np.int32), times, np.zeros(T), log_joint)
 
 
-def decided(log_joints, n_warmup=None):
+def checked(log_joints, n_warmup=None):
+    """A run of three leaves with these draws, after its check."""
     T = len(log_joints[0])
-    run_settings = RunSettings(ct.Regraft(), n_warmup=n_warmup, max_iterations=1000)
-    chains = (ChainAt(20 + T),) * len(log_joints)
-    state = RunState(0, 20, 20 + T, chains, tuple((draws_of(trace),) for trace in log_joints))
-    return auto_stop.decide(run_settings, state)
+    model = Model.of(data(3, 2), Spherical(learn=False), Noise(0.0))
+    one = run.Run(model, ct.Regraft(), n_warmup=n_warmup)
+    one.n_warmup, one.next_check = 20, 20 + T
+    one.chains = (ChainAt(20 + T),) * len(log_joints)
+    one.blocks = tuple((draws_of(trace),) for trace in log_joints)
+    one._check()
+    return one
 
 
 class ChainAt:
@@ -174,32 +162,25 @@ class ChainAt:
         self.iteration = iteration
 
 
-def test_decide_drops_first_draws_that_were_warmup():
+def test_check_drops_first_draws_that_were_warmup():
     rng = np.random.default_rng(1)
     good = rng.normal(size=(2, 200))
-    state = decided(good)
-    assert (state.reason, state.n_warmup, state.n_draws) == ("converged", 20, 200)
+    one = checked(good)
+    assert (one.reason, one.n_warmup, one.n_draws) == ("converged", 20, 200)
     late = good - 6.0 * np.maximum(1.0 - np.arange(200) / 45, 0.0)
-    state = decided(late)
-    assert (state.reason, state.n_warmup, state.n_draws) == ("converged", 70, 150)
-    np.testing.assert_array_equal(state.draws[1][0].log_joint, late[1, 50:])
-    assert decided(late, n_warmup=20).n_warmup == 20
-    state = decided(good + np.array([[0.0], [5.0]]))  # apart to the end: nothing is gained by dropping
-    assert (state.reason, state.n_warmup) == ("", 20)
-    assert state.next_look == 20 + 250
+    one = checked(late)
+    assert (one.reason, one.n_warmup, one.n_draws) == ("converged", 70, 150)
+    np.testing.assert_array_equal(one.blocks[1][0].log_joint, late[1, 50:])
+    assert checked(late, n_warmup=20).n_warmup == 20
+    one = checked(good + np.array([[0.0], [5.0]]))  # apart to the end: nothing is gained by dropping
+    assert (one.reason, one.n_warmup) == ("", 20)
+    assert one.next_check == 20 + 250
 
 
-def test_expected_iterations_are_a_guess_from_the_last_look():
-    run_settings = RunSettings(ct.Regraft(), n_warmup=None, max_iterations=1000)
-    state = RunState(0, None, 20, (ChainAt(10),) * 2)
-    assert auto_stop.expected_iterations(run_settings, state) == 1000
-    seen = {"n_draws": 100, "r_hat": 1.1501, "ess": 40.0, "topology_ess": 190.0, "split_frequency_sd": 0.01}
-    state = state._replace(n_warmup=20, next_look=145, figures=seen)
-    assert auto_stop.expected_iterations(run_settings, state) == 320  # three times as many draws
-    assert auto_stop.expected_iterations(run_settings, state._replace(next_look=600)) == 600
-    assert auto_stop.expected_iterations(run_settings, state._replace(reason="converged")) == 10
-    fixed = run_settings._replace(n_samples=80, n_warmup=20)
-    assert auto_stop.expected_iterations(fixed, state._replace(next_look=100)) == 100
+def test_needed_draws_are_a_guess_from_the_last_check():
+    figures = {"r_hat": 1.1501, "ess": 40.0}
+    assert auto_stop.n_needed(100, figures) == 300  # three times as many
+    assert auto_stop.n_needed(100, figures | {"r_hat": 9.0}) == 1000
 
 
 # --- the same however it is cut up ----------------------------------------------------------------------------------
@@ -242,7 +223,7 @@ def test_auto_resumes_to_the_same_bits(case, n_before, tmp_path, monkeypatch):
     whole = WHOLE[case]
     assert whole.info["stopping"]["thin"] > 1
     monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)
-    monkeypatch.setattr(checkpoint_file, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(run, "SECONDS_BETWEEN", 0.0)
     path = tmp_path / "run.checkpoint"
     settings = {"max_iterations": 40, "checkpoint": path, **options}
     with monkeypatch.context() as patch:
@@ -272,9 +253,9 @@ def interrupts_after(n_iterations):
 def test_auto_resumes_after_max_seconds(tmp_path):
     path = tmp_path / "run.checkpoint"
     auto_fit(data(), max_seconds=1e-6, checkpoint=path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
+    with warnings.catch_warnings(record=True) as caught:
         post = ct.fit(data(), checkpoint=path, **QUICK)
+    assert not any(one.category is ConvergenceWarning for one in caught)
     assert post.info["stopping"]["reason"] == "converged"
 
 

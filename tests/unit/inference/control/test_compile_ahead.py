@@ -9,8 +9,8 @@ from coaltree.inference.control.compile_ahead import (
     IS_HELPER,
     MAX_HELPERS,
     compile_ahead,
+    compile_parts,
     parts_of_helper,
-    take_parts,
 )
 
 
@@ -84,7 +84,7 @@ def test_compile_ahead_does_not_note_what_failed(monkeypatch, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        take_parts([one, wrong])
+        compile_parts([one, wrong])
     assert [path.name for path in tmp_path.glob("*.done")] == ["one.done"]
 
 
@@ -97,7 +97,7 @@ def test_parts_of_helpers_are_all_parts_from_the_back(i):
 @pytest.mark.parametrize("quiet", [False, True])
 def test_compile_ahead_says_so_in_a_line(quiet, capsys):
     compile_ahead(quiet=quiet)
-    assert ("compiling kernels, once" in capsys.readouterr().err) is not quiet
+    assert ("compiling kernels: about a minute" in capsys.readouterr().err) is not quiet
 
 
 def test_compile_ahead_starts_few_helpers_on_many_cores(monkeypatch):
@@ -115,7 +115,7 @@ def test_compile_ahead_does_nothing_in_a_helper(monkeypatch):
 def test_compile_ahead_does_nothing_without_a_cache(monkeypatch):
     monkeypatch.setattr(module, "cache_folder", lambda: None)
     compile_ahead()
-    take_parts([one])
+    compile_parts([one])
     assert commands == used == []
 
 

@@ -1,14 +1,28 @@
-"""The same run, however it is cut up into blocks, threads and processes."""
+"""The same run, however it is cut up into blocks, threads and processes, interrupted, killed and resumed."""
 
 import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 
-from coaltree.errors import InputError
+from coaltree._runtime import archive
+from coaltree.errors import CoaltreeWarning, InputError, InterruptedWarning
+from coaltree.inference.chains import chain
 from coaltree.inference.control import run
-from tests.fits import LOCAL, assert_same, data, quick_fit, with_missing
+from coaltree.model.covariance import Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
+from coaltree.posterior.io import archive as files
+from coaltree.samplers.merging.greedy import MGreedy
+from coaltree.samplers.merging.mpost import MPost2
+from coaltree.samplers.regraft.regraft import Regraft
+from coaltree.tree import Tree
+from tests import hostile
+from tests.fits import LOCAL, QUICK, Interruptible, assert_same, data, pressing_ctrl_c, quick_fit, with_missing
 
 
 def test_run_is_the_same_in_blocks_of_any_length(monkeypatch):
@@ -61,9 +75,9 @@ def test_run_hands_rows_to_processes_as_one_file(monkeypatch):
     """joblib writes a large array once, and workers map it; the same array is the same file in every block."""
     X, files, advance = data(8, 4), [], run.advance
 
-    def watched(given, *rest):
-        chain, draws = advance(given, *rest)
-        number = os.stat(given.values.filename).st_ino if isinstance(given.values, np.memmap) else -1
+    def watched(model, *rest):
+        chain, draws = advance(model, *rest)
+        number = os.stat(model.values.filename).st_ino if isinstance(model.values, np.memmap) else -1
         return chain, draws._replace(info={"file": np.full(len(draws.times), float(number))})
 
     monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)  # blocks of one iteration
@@ -79,8 +93,8 @@ def test_run_stops_where_a_chain_diverges(monkeypatch, wrong):
     """Once a block, before anything is handed out."""
     advance = run.advance
 
-    def astray(given, settings, chain, *counts):
-        chain, draws = advance(given, settings, chain, *counts)
+    def astray(model, chain, *counts):
+        chain, draws = advance(model, chain, *counts)
         state = chain.state
         if wrong == "times":
             chain = chain._replace(state=state._replace(tree=(state.tree[0], state.tree[1] * np.nan)))
@@ -103,3 +117,246 @@ def test_threads_are_shared_between_chains(n_chains, n_jobs, n_cores, expected, 
     monkeypatch.setattr(run, "cpu_count", lambda: n_cores)
     monkeypatch.setattr(run, "effective_n_jobs", lambda n: 1 if n is None else n_cores if n == -1 else n)
     assert run._threads_per_chain(n_chains, n_jobs) == expected
+
+
+# --- checkpoints ------------------------------------------------------------------------------------------------------
+
+# Steps of two chains: two in each iteration, of which the first two are warm-up.
+DURING_WARMUP, AFTER_SOME_DRAWS = 3, 12
+
+
+@pytest.fixture
+def _every_iteration(monkeypatch):
+    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)
+    monkeypatch.setattr(run, "SECONDS_BETWEEN", 0.0)
+
+
+def covariances_to_resume():
+    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+    return [
+        Spherical(),
+        Diagonal(),
+        Full(),
+        SquaredExponential(1.0, 0.1),
+        Matern32((1.0, 2.0), 0.1, (2, 2)),
+        Kernel(RBF(1.5) + WhiteKernel(0.2)),
+    ]
+
+
+@pytest.mark.usefixtures("_every_iteration")
+@pytest.mark.parametrize("covariance", covariances_to_resume(), ids=lambda c: type(c).__name__)
+def test_checkpoint_resumes_to_the_same_bits(covariance, tmp_path):
+    X, path = with_missing(data(8, 4)), tmp_path / "run.checkpoint"
+    whole = quick_fit(X, covariance)
+    with pytest.warns(InterruptedWarning, match=r"interrupted: the posterior holds \d of 6 trees") as caught:
+        part = quick_fit(X, covariance, sampler=pressing_ctrl_c(AFTER_SOME_DRAWS), checkpoint=path)
+    assert 0 < len(part) < len(whole)
+    (warning,) = [one.message for one in caught if isinstance(one.message, InterruptedWarning)]
+    assert (warning.n_done, warning.n_asked) == (len(part) / 2, 6)
+    assert part.info["interrupted"]
+    assert not whole.info["interrupted"]
+    assert_same(part, whole[np.flatnonzero(np.arange(12) % 6 < len(part) / 2)])
+    for _ in range(2):  # a finished checkpoint is the result itself
+        assert_same(quick_fit(X, covariance, sampler=pressing_ctrl_c(0), checkpoint=path), whole)
+    assert Interruptible.steps == 0
+
+
+@pytest.mark.usefixtures("_every_iteration")
+def test_checkpoint_of_a_warmup_is_resumed(tmp_path):
+    X, path = data(), tmp_path / "run.checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        quick_fit(X, sampler=pressing_ctrl_c(DURING_WARMUP), checkpoint=path)
+    assert_same(quick_fit(X, sampler=pressing_ctrl_c(0), checkpoint=path), quick_fit(X))
+    with pytest.raises(KeyboardInterrupt):
+        quick_fit(X, sampler=pressing_ctrl_c(1))
+
+
+@dataclass(frozen=True)
+class InterruptibleLocal(Regraft):
+    """At its first step, if told so, behaves as if Ctrl-C had been pressed."""
+
+    candidates: str = "local"
+    n_neighbors: int = 2
+    stops: ClassVar[bool] = False
+
+    def step(self, problem, tree, rng, **options):
+        if self.stops:
+            raise KeyboardInterrupt
+        return super().step(problem, tree, rng, **options)
+
+
+@pytest.mark.parametrize("many", [10, 20_000])  # leaves above which neighbours are searched before the first iteration
+def test_checkpoint_of_the_first_iteration_is_resumed(many, tmp_path, monkeypatch):
+    monkeypatch.setattr(chain, "MANY_LEAVES", many)
+    X, path = data(12, 4), tmp_path / "run.checkpoint"
+    sampler = InterruptibleLocal()
+    monkeypatch.setattr(InterruptibleLocal, "stops", True)
+    with pytest.raises(KeyboardInterrupt):
+        quick_fit(X, sampler=sampler, checkpoint=path)
+    monkeypatch.setattr(InterruptibleLocal, "stops", False)
+    assert path.exists()
+    assert_same(quick_fit(X, sampler=sampler, checkpoint=path), quick_fit(X, sampler=sampler))
+
+
+# Says so when the third checkpoint is about to take the place of the second, or has taken it, and waits to be killed.
+KILLED = """
+import os, sys, threading
+import numpy as np
+import coaltree as ct
+from coaltree.inference.control import run
+
+def replace_and_wait(*paths):
+    replaced.append(paths)
+    if len(replaced) < 3 or sys.argv[3] == "after":
+        replace(*paths)
+    if len(replaced) == 3:
+        print("waiting", flush=True)
+        threading.Event().wait()
+
+replace, replaced = os.replace, []
+os.replace = replace_and_wait
+run.SECONDS_BETWEEN = 0.0
+run.SECONDS_PER_BLOCK = 0.0
+ct.fit(
+    np.load(sys.argv[1]), "diagonal", ct.MPost2(n_particles=3),
+    n_samples=60, n_warmup=2, random_state=0, checkpoint=sys.argv[2],
+)
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", pytest.param("after", marks=pytest.mark.slow)])
+def test_checkpoint_survives_a_kill(tmp_path, moment):
+    X = with_missing(data(8, 4))
+    np.save(tmp_path / "X.npy", X)
+    path = tmp_path / "run.checkpoint"
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "X.npy"), str(path), moment]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "waiting\n"
+        finally:
+            process.kill()
+    settings = {"sampler": QUICK, "n_samples": 60, "n_warmup": 2}
+    resumed = quick_fit(X, "diagonal", checkpoint=path, **settings)
+    assert_same(resumed, quick_fit(X, "diagonal", **settings))
+
+
+@pytest.mark.usefixtures("_every_iteration")
+def test_checkpoint_of_another_run_is_refused(tmp_path):
+    X, path = data(), tmp_path / "run.checkpoint"
+    quick_fit(X, checkpoint=path)
+    changed = X.copy()
+    changed[0, 0] += 1e-9
+    frame = pd.DataFrame(X, index=list("abcdefgh"))
+    for args, options in [
+        ((changed,), {}),
+        ((frame,), {}),
+        ((X, "diagonal"), {}),
+        ((X, Spherical(amplitude=3.0)), {}),
+        ((X,), {"n_samples": 7}),
+        ((X,), {"n_warmup": 3}),
+        ((X,), {"n_chains": 3}),
+        ((X,), {"noise": 0.1}),
+        ((X,), {"sampler": MPost2(n_particles=4)}),
+    ]:
+        with pytest.raises(InputError, match="belongs to other data or settings"):
+            quick_fit(*args, checkpoint=path, **options)
+    with pytest.raises(InputError, match="belongs to another random_state"):
+        quick_fit(X, checkpoint=path, random_state=1)
+    with joblib.parallel_config("threading"):
+        assert_same(quick_fit(X, checkpoint=path, n_jobs=2, progress=False), quick_fit(X))
+
+
+@pytest.mark.usefixtures("_every_iteration")
+def test_checkpoint_survives_a_full_disk(tmp_path, monkeypatch):
+    X, path = data(), tmp_path / "run.checkpoint"
+    with pytest.warns(InterruptedWarning):
+        quick_fit(X, sampler=pressing_ctrl_c(AFTER_SOME_DRAWS), checkpoint=path)
+    good = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.warns(
+            CoaltreeWarning, match="not saved: .*No space left on device. The run continues; what was saved"
+        ):
+            assert_same(quick_fit(X, sampler=pressing_ctrl_c(0), checkpoint=path), quick_fit(X))
+    assert path.read_bytes() == good
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.usefixtures("_every_iteration")
+def test_checkpoint_keeps_the_seed(tmp_path):
+    X, path = data(), tmp_path / "run.checkpoint"
+    with pytest.warns(CoaltreeWarning, match="interrupted"):
+        quick_fit(X, sampler=pressing_ctrl_c(AFTER_SOME_DRAWS), checkpoint=path, random_state=None)
+    resumed = quick_fit(X, sampler=pressing_ctrl_c(0), checkpoint=path, random_state=None)
+    assert_same(resumed, quick_fit(X, random_state=resumed.info["seed"]))
+
+
+def test_checkpoint_paths_are_checked_before_any_work(tmp_path):
+    garbage = tmp_path / "garbage"
+    garbage.write_bytes(b"not a checkpoint")
+    for path, says in [
+        (garbage, "not a coaltree posterior"),
+        (tmp_path, "a folder"),
+        (tmp_path / "no" / "x", "exist"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            quick_fit(data(), checkpoint=path)
+
+
+def test_fingerprints_tell_values_apart():
+    from sklearn.gaussian_process.kernels import RBF, Matern
+
+    tree = Tree([[0, 1]], [1.0])
+    values = [
+        None, True, 1, 1.0, "1", (1, 2), [1, [2]], {"a": 1}, {"a": 2}, np.zeros(2), np.zeros((2, 1)), np.zeros(2, int),
+        Spherical(), Spherical(amplitude=2.0), Spherical(learn=False), Diagonal(), Diagonal([1.0]), RBF(1.0), RBF(2.0),
+        Matern(1.0), Kernel(RBF(1.0)), Kernel(RBF(2.0)), tree, Tree([[0, 1]], [2.0]), MPost2(3), MPost2(4), MGreedy(),
+    ]  # fmt: skip
+    prints = [joblib.hash(value) for value in values]
+    assert len(set(prints)) == len(prints)
+    assert joblib.hash(Kernel(RBF(1.0))) == joblib.hash(Kernel(RBF(1.0)))
+    assert joblib.hash({"a": 1, "b": 2}) == joblib.hash({"b": 2, "a": 1})
+
+
+@pytest.mark.usefixtures("_every_iteration")
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_checkpoint_with_noise_and_replicates_resumes_to_the_same_bits(tmp_path):
+    rng, groups = np.random.default_rng(0), np.repeat(np.arange(10), 3)
+    X = data(10, 3)[groups] + 0.5 * rng.standard_normal((30, 3))
+    X[4, 0] = np.nan
+    settings = {"sampler": "regraft", "groups": groups, "n_samples": 12, "n_warmup": 8}
+    whole = quick_fit(X, **settings)
+
+    def stop(done, total):
+        if done >= total // 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(InterruptedWarning):
+        quick_fit(X, checkpoint=tmp_path / "run", progress=stop, **settings)
+    resumed = quick_fit(X, checkpoint=tmp_path / "run", **settings)
+    assert_same(whole, resumed)
+    np.testing.assert_array_equal(whole.draws.tail_scale, resumed.draws.tail_scale)
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_checkpoint_of_collapsed_replicates_is_resumed(tmp_path):
+    rng, groups = np.random.default_rng(1), np.repeat(np.arange(5), 6)
+    X = 4.0 * rng.standard_normal((5, 2))[groups] + rng.standard_normal((30, 2))
+    settings = {"sampler": "regraft", "groups": groups, "noise": "learn", "checkpoint": tmp_path / "run"}
+    assert_same(quick_fit(X, "scaled", **settings), quick_fit(X, "scaled", **settings))
+
+
+def test_checkpoint_of_another_schedule_is_refused(tmp_path):
+    """A run of fixed length has no other end, thinning or warm-up than its own."""
+    path = tmp_path / "run"
+    small = hostile.small_checkpoint(path)
+    content = archive.read(path, "coaltree posterior", files._VERSION)
+    for name, value in {"n_warmup": 2, "thin": 2, "next_check": 4, "reason": "converged", "iteration": 4}.items():
+        hostile.write(path, "coaltree posterior", files._VERSION, hostile.changed(content, ("run", name), value))
+        with pytest.raises(run.UnusableCheckpoint, match="wrong type"):
+            small.resume()

@@ -104,9 +104,19 @@ def test_warning_says_what_is_poor_and_what_would_help():
 
 
 def test_nothing_is_warned_of_within_the_limits():
+    with warnings.catch_warnings(record=True) as caught:
+        warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.1)), LENGTH)
+    assert caught == []
+
+
+def test_warning_that_is_an_error_is_printed(capsys):
+    bad = {"log_joint": {"r_hat": 1.3, "ess": 70.0}}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.1)), LENGTH)
+        warn_if_poor(chain_figures(bad, ChainAgreement(3, 0.1)), LENGTH)
+    printed = capsys.readouterr().err
+    assert printed.startswith("ConvergenceWarning: the chains have not converged: R-hat of log joint is 1.30 (at most")
+    assert "The clusters are the same in all chains." in printed
 
 
 def test_ending_says_why_and_when():

@@ -108,7 +108,7 @@ def test_blocks_of_particles_follow_one_another_and_the_caller_has_the_largest(M
 
 
 def test_smc_threads_default_to_the_processors(monkeypatch):
-    monkeypatch.setattr(smc, "cpu_count", lambda: 3)
+    monkeypatch.setattr(smc, "allowed_threads", lambda: 3)
     run(Counting(7))
     assert {len(threads) for threads in counted[0].threads.values()} == {3}
 
