@@ -60,6 +60,7 @@ METHODS = {
     "scaled, normal noise": How("scaled", "learn"),
     "scaled, student": How("scaled", "student"),
     "full, student": How("full", "student"),
+    "components, student": How("components", "student"),
     "logarithms, scaled, student": How("scaled", "student", in_logs=True),
     "spherical, student": How("spherical", "student"),
     "squared_exponential, student": How("squared_exponential", "student"),
@@ -73,7 +74,7 @@ CELLS = {
     "t3 entries": ("scaled, no noise", "scaled, student"),
     "skewed columns": ("scaled, no noise", "scaled, student", "full, student", "logarithms, scaled, student"),
     "t3 steps": ("scaled, no noise", "scaled, student"),
-    "correlated columns": ("scaled, no noise", "scaled, student", "full, student"),
+    "correlated columns": ("scaled, no noise", "scaled, student", "full, student", "components, student"),
     "curves": ("spherical, student", "squared_exponential, student"),
     "replicates": (*_NOISES, "groups, scaled, normal noise"),
 }

@@ -42,7 +42,7 @@ BINS = (0.5, 0.8, 0.95, 1.001)
 NOISE = 0.1  # level of the noise of tables from the model
 HALVES, HALVES_BRIEFLY = 20, 2
 DRAWN, DRAWN_BRIEFLY = 24, 2  # tables of each kind of `off_model`
-METHODS = {"plain": {}}  # arguments of `fit` besides the usual ones
+METHODS = {"plain": {}, "components": {"covariance": "components"}}  # arguments of `fit` besides the usual ones
 BOOTSTRAPPED = ("bootstrap", "pvclust")
 OFF_MODEL = {
     "on the model": "scaled",

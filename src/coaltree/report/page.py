@@ -106,6 +106,7 @@ def report_html(
         cards=[*cluster_cards(posterior, opening, answer), convergence_summary, model_card(model)],
         posterior=posterior,
         data=content["data"],
+        loadings=parameters.loadings(posterior),
         together=content["together"],
         uncertain=coclustering.uncertain_leaves(posterior, answer),
         noise=parameters.summarize_noise(posterior),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..model.covariance import Components
 from ..numerics.weighted import weighted_quantile
 from ..posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
 from ..posterior.diagnostics.watched import evenly_spaced, in_words
@@ -17,6 +18,7 @@ MAX_LINES = 240  # entries of a longer array, in a common picture
 MAX_CELLS_ACROSS = 96
 MAX_OUTLIERS = 8
 N_STRONGEST = 3  # correlations that are named
+N_COMPONENTS, N_LOADINGS = 3, 8  # that are named
 
 
 def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
@@ -45,6 +47,18 @@ def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) 
         if draws.ndim == 3:
             learnt["correlation"], learnt["strongest"] = _correlation(draws, posterior.weights, columns)
     return learnt
+
+
+def loadings(posterior: Posterior) -> list[tuple[str, list[tuple[str, float]]]]:
+    """The first components that carry the tree, each with its largest loadings by column; none for other models."""
+    covariance = posterior.model.covariance
+    if not isinstance(covariance, Components):
+        return []
+    columns, shown = posterior.model.used_columns, []
+    for name, loading in zip(posterior.model.coordinate_names, covariance.loadings.T[:N_COMPONENTS], strict=False):
+        largest = np.argsort(-np.abs(loading), kind="stable")[:N_LOADINGS]
+        shown.append((name, [(printable(columns[j]), float(loading[j])) for j in largest]))
+    return shown
 
 
 def _vector(draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._runtime.formatting import shortened, shortlist
 from ...model.covariance import Components, Diagonal, Scaled, Spherical
+from ...model.covariance.components import MIN_COMPONENTS
 from ...model.data.columns import rows_for_full
 from ...model.data.transform import Preprocessor
 from ...model.process.contrasts import lateness, shuffles
@@ -20,7 +21,7 @@ from .check_statistics import Result, pairs_of
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-STUDENT, FULL = 'noise="student"', 'covariance="full"'
+STUDENT, FULL, COMPONENTS = 'noise="student"', 'covariance="full"', 'covariance="components"'
 CLEARLY_SKEWED = 3.5  # standardised discrepancies of a column from which on its logarithm is taken with the worst one's
 MAX_TREES_FOR_LATENESS = 100  # their mean tells late leaves
 
@@ -121,7 +122,9 @@ def _correlation(posterior: "Posterior", result: Result) -> Explained:
     beyond = "" if isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical) else " beyond the covariance"
     correlation = f"(correlation {float(result.excess[strongest]):.2f})"
     seen = f"columns vary together along the tree{beyond}, {first} and {second} most {correlation}"
-    return seen, FULL if posterior.n >= rows_for_full(d) else ""
+    if posterior.n >= rows_for_full(d):
+        return seen, FULL
+    return seen, COMPONENTS if min(posterior.n - 1, d) > MIN_COMPONENTS and not beyond else ""
 
 
 def _clades(posterior: "Posterior", result: Result) -> Explained:

@@ -14,6 +14,9 @@ from coaltree.model.covariance.components import default_components
 from coaltree.model.draws import State
 from coaltree.model.model import Model
 from coaltree.model.process.noise import Noise, first_draw
+from coaltree.posterior.clusters.explanation import explain
+from coaltree.report import report_html
+from tests.fits import assert_same, quick_fit
 from tests.reference import components as reference
 
 
@@ -132,3 +135,72 @@ print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_m
     assert float(seconds) < 10.0
     assert float(megabytes) < 1024
     assert shape.strip() == "(40, 3, 3)"
+
+
+# In a fit
+
+
+def hidden(X, share=0.15, seed=4):
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"groups": [0, 0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 9]}, {"errors": np.linspace(1.0, 2.0, 12)}, {"noise": 0.2}],
+    ids=["plain", "groups", "errors", "fixed noise"],
+)
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_fit_is_the_same_in_a_file_and_with_two_jobs(tmp_path, options, share):
+    X, options = hidden(wide(), share), options | {"sampler": "regraft"}
+    post = quick_fit(X, **options)
+    assert isinstance(post.model.covariance, Components)
+    assert post.theta["Phi"].shape == (12, 2, 2)
+    assert post.theta["residual_variance"].shape == (12,)
+    assert_same(post, quick_fit(X, n_jobs=2, **options))
+    post.save(tmp_path / "post.npz")
+    again = ct.load(tmp_path / "post.npz")
+    np.testing.assert_array_equal(again.model.covariance.loadings, post.model.covariance.loadings)
+    new = X[:3] + 0.1
+    np.testing.assert_array_equal(again.place(new).log_density, post.place(new).log_density)
+    joint = [post.model.log_joint(post.model.state_of(post.draws, t)) for t in range(3)]
+    np.testing.assert_allclose(joint, post.log_joint[:3], rtol=1e-9)
+    assert len(quick_fit(X, start=post, **options)) == 12
+
+
+def test_auto_takes_components_where_there_are_no_more_rows_than_columns():
+    for n, d, expected in ((30, 30, "components"), (31, 30, "spherical"), (3, 30, "scaled"), (60, 8, "full")):
+        X = np.random.default_rng(5).normal(size=(n, d))
+        post = quick_fit(X)
+        assert post.info["covariance_choice"].startswith(expected), (n, d)
+        assert ("components" in post.info) == (expected == "components")
+    flat = np.outer(np.arange(9.0), np.ones(20)) + np.outer(np.arange(9.0) ** 2, np.linspace(0, 1, 20))
+    assert not quick_fit(flat).info["covariance_choice"].startswith("components")  # they span two directions
+
+
+def test_constant_columns_are_left_out_and_empty_ones_refused():
+    X = wide()
+    X[:, 4] = 3.0
+    with pytest.warns(ct.CoaltreeWarning, match="left out of the model"):
+        post = quick_fit(X)
+    assert len(post.model.covariance.loadings) == 29
+    with pytest.warns(ct.CoaltreeWarning, match="left out of the model"):
+        assert_same(post, quick_fit(X, Components(2)))
+    X[:, 4] = np.nan
+    with pytest.raises(InputError, match="column 4 of X has only missing values"):
+        quick_fit(X)
+
+
+def test_what_is_said_and_shown_is_in_the_units_of_the_columns():
+    rng = np.random.default_rng(6)
+    X = np.repeat([[0.0], [5.0]], 10, axis=0) * np.r_[np.ones(5), np.zeros(35)] + rng.normal(size=(20, 40))
+    post = quick_fit(100.0 * X + 1000.0, n_samples=20)
+    said = post.info["components"]
+    assert said.startswith("2 components carry the tree (")
+    assert said.endswith("% of the variance); the other 38 directions are noise")
+    explained = explain(post, np.repeat([0, 1], 10))
+    assert set(explained.order(0)[:5]) == set(range(5))  # the columns that differ, in their own standard deviations
+    assert 2.0 < np.abs(explained.effect[0, 0, :5]).mean() < 8.0
+    page = report_html(post)
+    assert said in page.replace("\n", " ")
+    assert "component 1:" in page
+    assert post.check().checks  # of components, by name

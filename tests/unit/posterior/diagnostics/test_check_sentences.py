@@ -76,7 +76,8 @@ def test_explain_skewness_does_not_ask_for_logarithms_of_what_is_transformed_alr
     ("name", "n", "covariance", "option"),
     [
         ("correlation", 12, ct.Diagonal(), 'covariance="full"'),
-        ("correlation", 7, ct.Diagonal(), ""),
+        ("correlation", 7, ct.Diagonal(), 'covariance="components"'),
+        ("correlation", 7, ct.SquaredExponential(inputs=np.arange(3.0)), ""),
         ("spread of columns", 12, ct.Scaled(), 'covariance="full"'),
         ("spread of columns", 7, ct.Scaled(), 'covariance="diagonal"'),
         ("spread of columns", 7, ct.SquaredExponential(inputs=np.arange(3.0)), ""),
