@@ -15,7 +15,7 @@ from coaltree._runtime import archive
 from coaltree.errors import CoaltreeWarning, InputError, InterruptedWarning
 from coaltree.inference.chains import chain
 from coaltree.inference.control import run
-from coaltree.model.covariance import Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
+from coaltree.model.covariance import Components, Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
 from coaltree.posterior.io import archive as files
 from coaltree.samplers.merging.greedy import MGreedy
 from coaltree.samplers.merging.mpost import MPost2
@@ -138,6 +138,7 @@ def covariances_to_resume():
         Spherical(),
         Diagonal(),
         Full(),
+        Components(2),
         SquaredExponential(1.0, 0.1),
         Matern32((1.0, 2.0), 0.1, (2, 2)),
         Kernel(RBF(1.5) + WhiteKernel(0.2)),
