@@ -38,7 +38,7 @@ def table(tmp_path_factory):
 
 
 def command(table, out, *more):
-    program = "from coaltree.inference.control import run; run.SECONDS_BETWEEN = 0.0; "
+    program = "from coaltree.inference.control import run; run.SECONDS_BETWEEN, run.MAX_TIME_SHARE = 0.0, 9e9; "
     program += "run.SECONDS_PER_BLOCK = 0.05; import sys; from coaltree.cli import main; sys.exit(main(sys.argv[1:]))"
     settings = ("--samples", "60", "--warmup", "20", "--seed", "5", "--covariance", "diagonal")
     return [sys.executable, "-c", program, "fit", str(table), "--out", str(out), *settings, *more]

@@ -410,7 +410,7 @@ CALLS = [
         lambda folder: crafted_checkpoint(folder, ("theta", "noise_level"), np.zeros(6)),
     ),
     (
-        "was left by coaltree '0.0.1' and this is '",
+        "belongs to another version of coaltree, whose draws may differ; delete it, or give another path.",
         lambda folder: crafted_checkpoint(folder, ("run", "coaltree"), "0.0.1"),
     ),
     (

@@ -1,6 +1,5 @@
 """The container: what goes in comes out, and what is not ours is refused by name."""
 
-import json
 import math
 import re
 import zipfile
@@ -42,21 +41,6 @@ def test_read_returns_what_write_was_given(tmp_path):
     assert sorted(tmp_path.iterdir()) == [path]  # nothing temporary is left
 
 
-def test_write_makes_a_file_that_numpy_reads_without_pickle(tmp_path):
-    path = tmp_path / "file.npz"
-    archive.write(path, KIND, 1, {"x": np.arange(5), "deep": {"y": np.ones((2, 2))}})
-    with np.load(path, allow_pickle=False) as found:
-        np.testing.assert_array_equal(found["x"], np.arange(5))
-        np.testing.assert_array_equal(found["deep.y"], np.ones((2, 2)))
-        assert json.loads(found["header.json"])["format"] == KIND
-
-
-def test_write_gives_the_same_bytes_for_the_same_content(tmp_path):
-    for name in ("a", "b"):
-        archive.write(tmp_path / name, KIND, 1, CONTENT)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
 def test_read_notices_a_changed_byte_anywhere(tmp_path):
     path = tmp_path / "file.ct"
     content = {"x": np.arange(40.0), "s": "text"}
@@ -73,16 +57,6 @@ def test_read_notices_a_changed_byte_anywhere(tmp_path):
             assert same(found, content)  # padding and unused fields may change
     assert len(noticed) > len(whole) / 7 * 0.6
     assert all(re.search(r"is damaged|is not a test record|update coaltree", message) for message in noticed)
-
-
-def test_read_notices_every_truncation(tmp_path):
-    path = tmp_path / "file.ct"
-    archive.write(path, KIND, 1, CONTENT)
-    whole = path.read_bytes()
-    for length in range(0, len(whole), 41):
-        path.write_bytes(whole[:length])
-        with pytest.raises(ct.InputError, match=r"is damaged|is not a test record"):
-            archive.read(path, KIND, 1)
 
 
 def test_read_names_foreign_files(tmp_path):
@@ -115,14 +89,6 @@ def test_write_and_read_refuse_pickled_arrays(tmp_path):
         bad.writestr("header.json", good.read("header.json"))
         with bad.open("a.npy", "w") as member:
             np.lib.format.write_array(member, np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ct.InputError, match="is damaged"):
-        archive.read(tmp_path / "bad", KIND, 1)
-
-
-def test_read_refuses_a_file_without_its_arrays(tmp_path):
-    archive.write(tmp_path / "x", KIND, 1, {"a": np.ones(1)})
-    with zipfile.ZipFile(tmp_path / "x") as good, zipfile.ZipFile(tmp_path / "bad", "w") as bad:
-        bad.writestr("header.json", good.read("header.json"))
     with pytest.raises(ct.InputError, match="is damaged"):
         archive.read(tmp_path / "bad", KIND, 1)
 

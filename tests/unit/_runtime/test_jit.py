@@ -88,15 +88,6 @@ def test_a_kernel_gives_python_what_it_gives_a_kernel():
         both(X, -1)
 
 
-def test_what_was_kept_is_used_by_the_next_process(fresh):
-    compiled()
-    assert list(cache_folder().rglob("*double*.nbc"))
-    assert cache_folder().parent == fresh
-    module.KERNELS.clear()
-    assert hits(compiled()) == 1
-    assert n_compiled() == 0
-
-
 def package_in(folder, monkeypatch):
     (folder / "tree").mkdir(parents=True)
     (folder / "cli").mkdir()
@@ -140,17 +131,6 @@ def test_kernels_take_constants_from_files_of_kernels_alone():
                 "MIN_DRAWS",
             }  # no kernel has them
             assert not constants or target in sources, (path, node.module, constants)
-
-
-def test_beside_the_package_else_in_the_users_cache(fresh, monkeypatch):
-    package_in(fresh / "coaltree", monkeypatch)
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh / "user"))
-    assert cache_folder().parent == fresh / "coaltree" / "__pycache__"
-    (fresh / "file").touch()
-    monkeypatch.setattr(module, "PACKAGE", fresh / "file")
-    cache_folder.cache_clear()
-    assert cache_folder().parent == fresh / "user" / "coaltree"
 
 
 @pytest.mark.usefixtures("homeless")
@@ -227,40 +207,3 @@ def test_processes_that_compile_at_once_leave_a_sound_cache(n_processes, n_signa
     assert len({text.partition(" ")[2] for text in first + after}) == 1
     assert {text.partition(" ")[0] for text in after} == {"0"}
     assert len(list(Path(tmp_path, "cache").rglob("*.nbc"))) == 2 * n_signatures  # of two kernels
-
-
-HASHES = """
-import hashlib, sys
-import coaltree as ct
-
-X = ct.simulate(12, 3, random_state=0)[0]
-short = {"n_samples": 3, "n_warmup": 2, "random_state": 0, "progress": False}
-runs = {
-    "student": lambda: ct.fit(X, "full", **short),
-    "learn": lambda: ct.fit(X, "diagonal", noise="learn", **short),
-    "groups": lambda: ct.fit(X, "scaled", groups=list("aabbcdefghij"), **short),
-    "local": lambda: ct.fit(X, "spherical", ct.Regraft(candidates="local", n_neighbors=3), **short),
-    "mpost2": lambda: ct.sample_trees(X, sampler=ct.MPost2(5), random_state=0, progress=False),
-    "smc1": lambda: ct.sample_trees(X, sampler=ct.SMC1(5), random_state=0, progress=False),
-}
-for name in sorted(runs, reverse=sys.argv[1] == "reverse"):
-    post = runs[name]()
-    print(name, hashlib.sha256(post.draws.children.tobytes() + post.draws.times.tobytes()).hexdigest())
-"""
-
-
-@pytest.mark.slow
-def test_bits_do_not_depend_on_the_history_of_the_cache(tmp_path):
-    """An empty cache, a warm one, and one that was filled in another order: Numba links the same code each time."""
-
-    def lines(cache, order="forward"):
-        environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(tmp_path / cache)}
-        command = [sys.executable, "-W", "ignore", "-c", HASHES, order]
-        found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-        return sorted(found.splitlines())
-
-    cold = lines("one")
-    assert len(cold) == 6
-    assert lines("one") == cold
-    assert lines("other", "reverse") == cold
-    assert lines("other") == cold

@@ -1,8 +1,5 @@
 """Limits on threads: of a search, and of BLAS as long as anybody inside wants one thread."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -26,15 +23,6 @@ def test_at_most_threads_heeds_the_innermost_limit_and_none_is_no_limit(eight_pr
         with at_most_threads(50):
             assert allowed_threads() == 8
     assert allowed_threads() == 8
-
-
-def test_at_most_threads_is_a_limit_of_its_thread(eight_processors):
-    found = []
-    with at_most_threads(1):
-        other = threading.Thread(target=lambda: found.append(allowed_threads()))
-        other.start()
-        other.join()
-    assert found == [8]
 
 
 def test_at_most_threads_limits_a_search_with_the_same_bits(monkeypatch, eight_processors):
@@ -83,19 +71,3 @@ def test_single_threaded_blas_ends_with_an_error(two_threads):
     with pytest.raises(KeyboardInterrupt), single_threaded_blas(), single_threaded_blas():
         raise KeyboardInterrupt
     assert blas_threads() == {2}
-
-
-def test_single_threaded_blas_holds_until_the_last_thread_leaves(two_threads):
-    may_go = threading.Event()
-
-    def first():
-        with single_threaded_blas():
-            may_go.wait(10)
-
-    with ThreadPoolExecutor(1) as pool:
-        with single_threaded_blas():
-            done = pool.submit(first)
-            may_go.set()
-            done.result()
-            assert blas_threads() == {1}
-        assert blas_threads() == {2}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.inference.compare import comparison_of, stacking_weights
+from coaltree.inference.compare import stacking_weights
 from tests.posteriors import random_posterior
 
 
@@ -113,23 +113,6 @@ def test_compare_leaves_duplicates_aside_that_only_some_keep():
     np.testing.assert_array_equal(found.rows[place], kept.loo(progress=False).pointwise[[0, 2, 3, 5, 6]])
     np.testing.assert_array_equal(found.rows[1 - place], merged.loo(progress=False).pointwise[[0, 2, 3, 4, 5]])
     assert found.log_density.tolist() == found.rows.sum(axis=1).tolist()
-
-
-@pytest.mark.parametrize("heldout", [None, np.zeros((1, 2))])
-def test_compare_needs_posteriors(heldout):
-    with pytest.raises(ct.InputError, match="'b' is of type SimpleNamespace"):
-        ct.compare({"a": Fixed([1.0]), "b": SimpleNamespace()}, heldout)
-
-
-def test_table_carries_a_warning_where_many_rows_are_unreliable():
-    """Above a tenth of the rows, not at it."""
-    rows = -np.ones((2, 30)) * np.array([[1.0], [2.0]])
-    at_limit = comparison_of(("a", "b"), rows, "leave-one-out", np.array([3, 0]))
-    above = comparison_of(("a", "b"), rows, "leave-one-out", np.array([1, 4]))
-    assert at_limit.warning == "" and "warning" not in str(at_limit)
-    last = str(above).splitlines()[-1]
-    assert last.startswith("warning: differences are unreliable: Pareto k > 0.7 for 4 of 30 rows of 'b'")
-    assert repr(above) == "<Comparison of 2 posteriors by leave-one-out of 30 rows: best 'a'>"
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")

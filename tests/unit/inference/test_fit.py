@@ -6,8 +6,7 @@ import pytest
 
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
 from coaltree.inference.fit import fit
-from coaltree.model.covariance import Diagonal, Matern32, Spherical, SquaredExponential
-from coaltree.samplers.merging.greedy import MGreedy
+from coaltree.model.covariance import Matern32, Spherical, SquaredExponential
 from tests.fits import QUICK, assert_same, data, quick_fit, with_missing
 
 
@@ -60,17 +59,6 @@ def test_fit_names_the_draws_of_every_covariance(covariance, shapes, noise):
         assert len(np.unique(draws.reshape(len(draws), -1)[:, 0])) == len(draws)
 
 
-def test_greedy_sampler_alternates_with_the_covariance():
-    post = quick_fit(data(), Diagonal(), sampler=MGreedy(), n_chains=1)
-    assert len(np.unique(post.theta["variances"][:, 0])) == 6
-
-
-def test_fit_takes_two_rows():
-    post = quick_fit(data(2, 2))
-    assert post.n == 2
-    assert np.all(np.isfinite(post.log_joint))
-
-
 def test_missing_entries_are_drawn_and_kept():
     X = with_missing(data(12, 4))
     missing = np.isnan(X)
@@ -104,19 +92,6 @@ def test_seed_in_use_repeats_the_run():
     assert_same(drawn, quick_fit(X, random_state=drawn.info["seed"]))
 
 
-def test_covariance_of_a_posterior_repeats_its_run():
-    X = data(8, 4)
-    for covariance in (
-        "spherical",
-        "diagonal",
-        "full",
-        SquaredExponential(1.0, 0.1),
-        Matern32((1.0, 2.0), 0.1, (2, 2)),
-    ):
-        first = quick_fit(X, covariance)
-        assert_same(first, quick_fit(X, first.model.covariance))
-
-
 def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):
     def fails(post):
         raise TypeError("no docstring")
@@ -125,11 +100,6 @@ def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):
     with pytest.warns(CoaltreeWarning, match=r"convergence could not be judged \(TypeError: no docstring\); the draws"):
         post = quick_fit(data())
     assert len(post) == 12
-
-
-def test_fit_warns_of_too_few_draws():
-    with pytest.warns(ConvergenceWarning, match="R-hat is unknown"):
-        fit(data(), sampler=QUICK, n_samples=2, n_warmup=0, random_state=0)
 
 
 def test_fit_warns_of_chains_that_have_not_converged():

@@ -37,12 +37,6 @@ def test_settings_are_refused_in_one_sentence(options, says):
     assert "\n" not in str(caught.value)
 
 
-def test_counts_may_be_of_any_integer_type():
-    small = {"n_samples": np.uint8(3), "n_warmup": np.int8(1), "n_chains": np.uint8(2)}  # which overflow soon
-    post = quick_fit(data(), **small)
-    np.testing.assert_array_equal(post.draws.times, quick_fit(data(), n_samples=3, n_warmup=1, n_chains=2).draws.times)
-
-
 @pytest.mark.parametrize("given", [{"n_samples": "AUTO"}, {"n_samples": None}, {"n_warmup": "as needed"}])
 def test_settings_that_are_almost_auto_name_it(given):
     with pytest.raises(InputError, match='"auto"'):

@@ -11,7 +11,6 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import joblib
@@ -56,7 +55,6 @@ MAX_ROOT = 1e30  # where a scale is learnt: the coalescent puts the root near 2
 MAX_LINKAGE_LEAVES = 5_000  # more start by insertion, which needs no n × n matrix
 NEIGHBOR_BYTES = 4_096  # a leaf, twice while they are handed over
 SECONDS_PER_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
-WARMUP_TIME_SHARE = 1 / 3  # of `max_seconds`, at most
 SECONDS_BETWEEN, MAX_TIME_SHARE = 10.0, 1 / 20  # of two saves, and of the run that goes into saving
 
 
@@ -108,7 +106,8 @@ class Run:
         self.blocks: tuple[tuple[Draws, ...], ...] = ((),) * n_chains  # the draws kept of each chain
         self.n_warmup: int | None = n_warmup  # None until it is known when the warm-up ends
         self.thin: int = 1
-        self.next_check: int = self._first_check()
+        first = min(self.max_warmup, FIRST_CHECK_IN_WARMUP) if n_warmup is None else n_warmup + FIRST_CHECK
+        self.next_check: int = self.max_iterations if n_samples is not None else min(first, self.max_iterations)
         self.log_joints: np.ndarray | None = None  # (chains, iteration) in a warm-up whose end is not known
         self.reason: str = ""  # why it has stopped, if it has
         self.figures: dict[str, Any] | None = None  # at the last check
@@ -218,7 +217,7 @@ class Run:
                 self._check_draws()
         if not self.reason and self.max_seconds is not None:
             seconds = time.perf_counter() - self.began
-            is_long = seconds > WARMUP_TIME_SHARE * self.max_seconds
+            is_long = seconds > WARMUP_SHARE * self.max_seconds
             if self.n_warmup is None and self.iteration > 0 and is_long:
                 self._end_warmup()
             elif seconds > self.max_seconds and self.n_draws > 0:
@@ -272,28 +271,14 @@ class Run:
         self.blocks = tuple((concatenate(blocks).part(which),) for blocks in self.blocks)
         self._posterior = None
 
-    def _first_check(self) -> int:
-        """Iteration of the first check: of a run of fixed length its end."""
-        if self.n_samples is not None:
-            return self.max_iterations
-        if self.fixed_warmup is None:
-            return min(self.max_warmup, FIRST_CHECK_IN_WARMUP, self.max_iterations)
-        return min(self.fixed_warmup + FIRST_CHECK, self.max_iterations)
-
     def _stopping(self) -> dict[str, Any]:
         """What ``info["stopping"]`` keeps of a run; `convergence_summary` puts it into words."""
         if self.figures is None or self.figures["n_draws"] != self.n_draws:
             self.figures = convergence.worst_figures(self.posterior)
         if self.reason and self._is_long and "n_clusters" not in self.figures:
             self.figures |= _agreement(self.posterior)
-        limits = {"max_iterations": self.max_iterations, "max_seconds": self.max_seconds}
-        return {
-            "reason": self.reason or INTERRUPTED,
-            "iterations": self.iteration,
-            "thin": self.thin,
-            **{name: limit for name, limit in limits.items() if limit is not None},
-            **self.figures,
-        }
+        how = {"reason": self.reason or INTERRUPTED, "iterations": self.iteration, "thin": self.thin}
+        return how | self.figures
 
     def _show(self, bar: Progress) -> None:
         is_warmup = self.n_warmup is None or self.iteration < self.n_warmup
@@ -332,42 +317,30 @@ class Run:
         began = time.monotonic()
         if self.path is None or (began < self._next_save and not finished):
             return
-        # Each chain as it stands is its last draw. A full disk must not end a run: the last good file stays.
-        parts = [self._ended_by(blocks, chain) for blocks, chain in zip(self.blocks, self.chains, strict=True)]
+        unknown, parts = dict.fromkeys(self.blocks[0][0].info if self.n_draws else (), math.nan), []
+        for blocks, chain in zip(self.blocks, self.chains, strict=True):  # each as it stands is its last draw
+            parts += [*blocks, as_draws(self.of_chains, chain.state, unknown, log_joint=math.nan)]
         draws = concatenate(parts)._replace(series=np.repeat(np.arange(self.n_chains), self.n_draws + 1))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CoaltreeWarning)  # of a transformer, which the model of the run has
-            posterior, error = Posterior(self.model, self.model.expand(draws)), None
-            try:
-                archive.save(posterior, self.path, run=self._to_dict(draws.info))
-            except InputError as refused:
-                error = refused
-        if error is not None:
-            message = f"the state of the run is not saved: {error} The run continues; what was saved before is kept."
-            warn_of_result(CoaltreeWarning(message), stacklevel=4)
-        ended = time.monotonic()
-        self._next_save = ended + max(SECONDS_BETWEEN, (ended - began) / MAX_TIME_SHARE)
-
-    def _ended_by(self, blocks: tuple[Draws, ...], chain: Chain) -> Draws:
-        names = blocks[0].info if blocks else ()
-        state = as_draws(self.of_chains, chain.state, dict.fromkeys(names, math.nan), log_joint=math.nan)
-        return concatenate([*blocks, state])
-
-    def _to_dict(self, info: Any) -> dict[str, Any]:
-        return {
+        run = {name: getattr(self, name) for name in (*_PLAIN, "log_joints") if name != "coaltree"} | {
             "coaltree": __version__,
-            "fingerprint": self.fingerprint,
-            "seed": self.seed,
-            "iteration": self.iteration,
-            "n_warmup": self.n_warmup,
-            "thin": self.thin,
-            "next_check": self.next_check,
             "reason": "" if self.reason == SECONDS_SPENT else self.reason,  # there may be more next time
-            "log_joints": self.log_joints,
-            "info": dict(info),
+            "info": dict(draws.info),
             "neighbors": {str(i): chain.neighbors for i, chain in enumerate(self.chains)},
             "rng": {str(i): chain.rng.bit_generator.state for i, chain in enumerate(self.chains)},
         }
+        message = ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CoaltreeWarning)  # of a transformer, which the model of the run has
+            try:
+                archive.save(Posterior(self.model, self.model.expand(draws)), self.path, run)
+            except InputError as error:  # a full disk must not end a run
+                message = (
+                    f"the state of the run is not saved: {error} The run continues; what was saved before is kept."
+                )
+        if message:
+            warn_of_result(CoaltreeWarning(message), stacklevel=4)
+        ended = time.monotonic()
+        self._next_save = ended + max(SECONDS_BETWEEN, (ended - began) / MAX_TIME_SHARE)
 
     def resume(self) -> None:
         """Continue from the checkpoint, if there is one."""
@@ -378,34 +351,26 @@ class Run:
         except InputError as error:
             raise UnusableCheckpoint(str(error)) from None
         try:
-            if run is None:
-                raise ValueError("it is a posterior, and no checkpoint")
-            check_fields({name: run.get(name) for name in _IDENTITY}, _IDENTITY)
-            self._check_identity(run)
-            n_draws = len(saved) // self.n_chains - 1
-            check_fields(run, self._schema(run, n_draws))
+            check_fields({name: (run or {}).get(name) for name in _PLAIN}, _PLAIN)
+            assert run is not None
+            for name, own, what in (
+                ("coaltree", __version__, "another version of coaltree, whose draws may differ"),
+                ("fingerprint", self.fingerprint, "other data or settings"),
+                ("seed", self.seed if self.has_seed else run["seed"], "another random_state"),
+            ):
+                if run[name] != own:
+                    message = f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path."
+                    raise UnusableCheckpoint(message)
+            n_draws = self._check_counts(run)
+            check_fields(run, self._schema(run["iteration"], run["n_warmup"], n_draws, run["info"]))
             check_parameters(saved, self.model)
-            if len(saved) != self.n_chains * (n_draws + 1) or np.any(np.bincount(saved.draws.chain) != n_draws + 1):
+            if np.any(np.bincount(saved.draws.chain, minlength=self.n_chains) != n_draws + 1):
                 raise ValueError("it has another number of draws")
             self._continue(saved.draws._replace(info=run["info"]), run, n_draws)
         except UnusableCheckpoint:
             raise
         except Exception as error:  # whatever crafted values may lead to
             raise UnusableCheckpoint(str(damaged(self.path, error))) from None
-
-    def _check_identity(self, run: dict[str, Any]) -> None:
-        """Refuse the checkpoint of another version or run."""
-        if run["coaltree"] != __version__:
-            raise UnusableCheckpoint(
-                f"the checkpoint {self.path!r} was left by coaltree {run['coaltree'][:30]!r} and this is "
-                f"{__version__!r}, whose draws may differ; delete it, or give another path."
-            )
-        is_other_run = run["fingerprint"] != self.fingerprint
-        if is_other_run or (self.has_seed and run["seed"] != self.seed):
-            what = "other data or settings" if is_other_run else "another random_state"
-            raise UnusableCheckpoint(
-                f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path."
-            )
 
     def _continue(self, draws: Draws, run: dict[str, Any], n_draws: int) -> None:
         """Stand where the run of these draws stood, whose last of each chain is a state."""
@@ -423,44 +388,52 @@ class Run:
         self.seed, self.n_warmup, self.thin = run["seed"], run["n_warmup"], run["thin"]
         self.next_check, self.reason = run["next_check"], run["reason"]
 
-    def _schema(self, run: dict[str, Any], n_draws: int) -> dict[str, Any]:
+    def _check_counts(self, run: dict[str, Any]) -> int:
+        """The number of draws of each chain; refuse counts that no run like this has."""
+        end, iteration, n_warmup, thin = self.max_iterations, run["iteration"], run["n_warmup"], run["thin"]
+        first = -1 if n_warmup is None else n_warmup
+        n_draws = 0 if n_warmup is None else max(0, iteration - n_warmup) // thin
+        fits = iteration <= end and (n_warmup == self.fixed_warmup or (self.fixed_warmup is None and first < end))
+        if self.n_samples is None:
+            fits &= thin & (thin - 1) == 0 and thin <= end and max(iteration, first + 1) <= run["next_check"] <= end
+            fits &= run["reason"] in ("", ITERATIONS_SPENT, CONVERGED)
+        else:
+            fits &= thin == 1 and run["next_check"] == end and run["reason"] in ("", ITERATIONS_SPENT)
+        if not fits or (run["reason"] and n_draws == 0):
+            raise ValueError("its counts do not fit each other")
+        return n_draws
+
+    def _schema(self, iteration: int, n_warmup: int | None, n_draws: int, info: Any) -> dict[str, Any]:
         """What each field must be, so that the numbers of a stranger reach no kernel."""
-        n, end, is_auto, iteration, thin = self.model.n, self.max_iterations, self.n_samples is None, 0, 1
-        with suppress(Exception):
-            iteration, thin = int(run["iteration"]), max(1, int(run["thin"]))
-        n_warmup = run.get("n_warmup")
-        expected = 0 if not isinstance(n_warmup, int) else max(0, iteration - n_warmup) // thin
+        n, chains = self.model.n, [str(i) for i in range(self.n_chains)]
         # Interrupted in its first iteration, a chain has no neighbours yet: those of few leaves are searched there.
         has_neighbors = n > 1 and iteration > 0 and type(self.sampler).neighbors is not Sampler.neighbors
-        ends = ("", ITERATIONS_SPENT, *([CONVERGED] * is_auto))
-        first = 0 if n_warmup is None else n_warmup
+        has_traces = n_warmup is None and iteration > 0
 
         def are_leaves(numbers: np.ndarray) -> bool:
             return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
 
-        return _IDENTITY | {
-            "iteration": Value(int, lambda i: 0 <= i <= end and expected == n_draws),
-            "n_warmup": Value(int, lambda w: w == self.fixed_warmup or (self.fixed_warmup is None and 0 <= w < end),
-                              optional=self.fixed_warmup is None),
-            "thin": Value(int, lambda k: 0 < k <= (end if is_auto else 1) and k & (k - 1) == 0),
-            "next_check": Value(int, lambda at: max(iteration, first + (n_warmup is not None)) <= at <= end
-                                if is_auto else at == end),
-            "reason": Value(str, lambda reason: reason in ends and (not reason or n_draws > 0)),
-            "log_joints": Array("f", (self.n_chains, iteration), is_finite,
-                                optional=n_warmup is not None or iteration == 0),
-            "info": {name: Array("f", (n_draws * self.n_chains + self.n_chains,)) for name in dict(run["info"])},
-            "neighbors": dict.fromkeys(map(str, range(self.n_chains)),
-                                       Array("i", (None, n, None), are_leaves, optional=not has_neighbors)),
-            "rng": dict.fromkeys(map(str, range(self.n_chains)), _RNG),
-        }  # fmt: skip
+        return _PLAIN | {
+            "log_joints": Array("f", (self.n_chains, iteration), is_finite, optional=not has_traces),
+            "info": {name: Array("f", ((n_draws + 1) * self.n_chains,)) for name in dict(info)},
+            "neighbors": dict.fromkeys(chains, Array("i", (None, n, None), are_leaves, optional=not has_neighbors)),
+            "rng": dict.fromkeys(chains, Value(dict)),  # NumPy checks the rest
+        }
 
 
-_IDENTITY = {"coaltree": Value(str), "fingerprint": Value(str), "seed": Value(int, lambda seed: seed >= 0)}
-_RNG = {
-    "bit_generator": Value(str, lambda name: name == "PCG64"),
-    "state": {"state": Value(int, lambda s: 0 <= s < 2**128), "inc": Value(int, lambda s: 0 < s < 2**128 and s % 2)},
-    "has_uint32": Value(int, lambda flag: flag in (0, 1)),
-    "uinteger": Value(int, lambda s: 0 <= s < 2**32),
+def _is_count(value: int) -> bool:
+    return value >= 0
+
+
+_PLAIN = {  # of a checkpoint
+    "coaltree": Value(str),
+    "fingerprint": Value(str),
+    "seed": Value(int, _is_count),
+    "iteration": Value(int, _is_count),
+    "n_warmup": Value(int, _is_count, optional=True),
+    "thin": Value(int, lambda thin: thin > 0),
+    "next_check": Value(int),
+    "reason": Value(str),
 }
 
 

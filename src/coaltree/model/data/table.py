@@ -65,7 +65,7 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ar
         X = as_frame(X)
         features = numbered(map(str, X.columns), "columns of X") if is_frame(X) else None
         values = _numbers_of_array(X) if features is None else _numbers_of_frame(X, features)
-        names = range(len(values)) if features is None else X.index
+        names = range(len(np.atleast_1d(values))) if features is None else X.index
     if values.ndim != 2:
         raise InputError(f"X must have rows and columns, not {values.ndim} dimensions; reshape it to (n, d).")
     values = np.ascontiguousarray(values)  # sums round differently where memory is laid out by columns

@@ -1,6 +1,5 @@
 """One chain: how it starts, what an iteration is, and that neighbours are constants after the warm-up."""
 
-import itertools
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -108,22 +107,6 @@ def test_iteration_of_few_rows_has_several_steps(monkeypatch, n, steps, repeat):
     assert len(kept.times) == 1
 
 
-class Counting(Regraft):
-    """Says how many steps it has taken, and in every second one something else."""
-
-    def step(self, problem, tree, rng, **options):
-        count = next(self.counts)
-        other = {"odd": 10.0 * count} if count % 2 else {}
-        return *super().step(problem, tree, rng, **options)[:2], {"count": count, "words": "are left out", **other}
-
-
-def test_iteration_averages_what_the_sampler_reports():
-    Counting.counts = itertools.count()
-    model = model_of(data(12, 2), Spherical())
-    _, kept = advance(model, begin(model, Counting(), np.random.SeedSequence(0)), 2)
-    assert {name: means.tolist() for name, means in kept.info.items()} == {"count": [1.5, 5.5], "odd": [20.0, 60.0]}
-
-
 @pytest.mark.parametrize("in_a_file", [False, True])
 def test_advance_takes_read_only_arrays_and_leaves_its_arguments(in_a_file, tmp_path):
     X = data(12, 2)
@@ -168,15 +151,6 @@ def test_tempered_problem_has_the_power_of_the_likelihood():
         return likelihoods[0] - likelihoods[1]
 
     assert difference(part) == pytest.approx(share * difference(problem), rel=1e-12)
-
-
-def test_tempered_problem_grows_to_the_whole_data():
-    problem = make_problem(simulate(8, MANY, random_state=0)[0], Spherical(amplitude=1.0), 0.0)
-    worth = [tempered(problem, iteration, 40).d for iteration in range(42)]
-    assert worth[0] == 16
-    assert worth == sorted(worth)
-    assert worth[39] < MANY == worth[40] == worth[41]
-    assert tempered(problem, 40, 40) is problem
 
 
 def test_tempering_ends_with_the_warmup(monkeypatch):

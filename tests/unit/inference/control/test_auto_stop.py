@@ -17,7 +17,7 @@ from coaltree.model.process.noise import Noise
 from coaltree.posterior.diagnostics import convergence
 from coaltree.posterior.diagnostics.agreement import chains_agree, from_info
 from coaltree.posterior.diagnostics.convergence import topology_ess_of
-from tests.fits import Interruptible, assert_same, at_most_iterations, data, pressing_ctrl_c, with_missing
+from tests.fits import assert_same, at_most_iterations, data, with_missing
 
 QUICK = {"sampler": ct.MPost2(n_particles=3), "random_state": 0, "progress": False}
 
@@ -59,12 +59,6 @@ def test_auto_stops_when_the_targets_are_met():
     assert from_info(said) == chains_agree(post) is not None
 
 
-@pytest.mark.parametrize("n_chains", [1, 2])
-def test_auto_needs_more_than_a_few_draws(n_chains):
-    post = auto_fit(data(), "spherical", max_iterations=3, n_chains=n_chains)
-    assert post.info["stopping"]["reason"] == "max_iterations"
-
-
 def test_auto_equals_a_run_of_the_same_length():
     post = auto_fit(data(), "diagonal", max_iterations=60)
     assert post.info["stopping"]["reason"] == "max_iterations"
@@ -92,31 +86,11 @@ def test_auto_keeps_to_a_given_warmup():
     assert auto_fit(data(), n_samples=3).info["n_warmup"] == 100  # as it always was
 
 
-def test_auto_stops_where_nothing_changes():
-    fixed = ct.Spherical(learn=False)
-    post = auto_fit(data(), fixed, sampler="mgreedy")
-    assert post.info["stopping"]["reason"] == "converged"
-    assert len(post) == 2 * run.FIRST_CHECK
-
-
 def test_auto_stops_at_max_seconds_with_some_draws():
     post = auto_fit(data(), max_seconds=1e-6)
     assert post.info["stopping"]["reason"] == "max_seconds"
     assert len(post) >= 2
     assert post.info["n_warmup"] >= 1
-
-
-def test_auto_stops_at_tiny_max_iterations():
-    for max_iterations in (1, 2, 5):
-        post = auto_fit(data(), max_iterations=max_iterations)
-        assert post.info["stopping"]["iterations"] == max_iterations
-        assert post.info["n_warmup"] == max_iterations // 4
-
-
-def test_auto_stops_for_few_and_equal_rows():
-    assert len(auto_fit(data(2, 2))) > 0
-    with pytest.warns(ct.CoaltreeWarning, match="duplicate row"):
-        assert len(auto_fit(np.ones((4, 3)), "spherical", max_iterations=150)) > 0
 
 
 # --- the rules ------------------------------------------------------------------------------------------------------
@@ -257,22 +231,3 @@ def test_auto_resumes_after_max_seconds(tmp_path):
         post = ct.fit(data(), checkpoint=path, **QUICK)
     assert not any(one.category is ConvergenceWarning for one in caught)
     assert post.info["stopping"]["reason"] == "converged"
-
-
-def test_auto_continues_a_posterior():
-    first = auto_fit(data(), max_iterations=30)
-    second = auto_fit(data(), start=first, max_iterations=30)
-    assert not np.array_equal(first.draws.times, second.draws.times)
-    assert second.info["stopping"]["iterations"] == 30
-
-
-def test_auto_keeps_the_draws_before_an_interruption(monkeypatch):
-    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 1e-9)  # blocks of one iteration, however fast the machine is
-    X = data()
-    whole = auto_fit(X, max_iterations=100)
-    with pytest.warns(InterruptedWarning) as caught:
-        part = auto_fit(X, max_iterations=100, sampler=pressing_ctrl_c(2 * 90))
-    assert 0 < len(part) < len(whole)
-    (warning,) = [one.message for one in caught if isinstance(one.message, InterruptedWarning)]
-    assert warning.n_done == len(part) / 2
-    assert Interruptible.steps == 2 * 90

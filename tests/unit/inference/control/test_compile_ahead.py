@@ -7,7 +7,6 @@ import pytest
 from coaltree.inference.control import compile_ahead as module
 from coaltree.inference.control.compile_ahead import (
     IS_HELPER,
-    MAX_HELPERS,
     compile_ahead,
     compile_parts,
     parts_of_helper,
@@ -73,12 +72,6 @@ def test_compile_ahead_does_nothing_where_all_is_compiled():
     assert commands == used == []
 
 
-def test_compile_ahead_leaves_parts_that_are_done(tmp_path):
-    (tmp_path / "one.done").touch()
-    compile_ahead()
-    assert used == ["two", "three"]
-
-
 def test_compile_ahead_does_not_note_what_failed(monkeypatch, tmp_path):
     def wrong():
         raise KeyboardInterrupt
@@ -100,32 +93,7 @@ def test_compile_ahead_says_so_in_a_line(quiet, capsys):
     assert ("compiling kernels: about a minute" in capsys.readouterr().err) is not quiet
 
 
-def test_compile_ahead_starts_few_helpers_on_many_cores(monkeypatch):
-    monkeypatch.setattr(module, "cpu_count", lambda: 64)
-    compile_ahead()
-    assert len(commands) == MAX_HELPERS
-
-
 def test_compile_ahead_does_nothing_in_a_helper(monkeypatch):
     monkeypatch.setenv(IS_HELPER, "1")
     compile_ahead()
     assert commands == used == []
-
-
-def test_compile_ahead_does_nothing_without_a_cache(monkeypatch):
-    monkeypatch.setattr(module, "cache_folder", lambda: None)
-    compile_ahead()
-    compile_parts([one])
-    assert commands == used == []
-
-
-def test_compile_ahead_goes_on_where_no_process_can_be_started(monkeypatch):
-    tried = []
-
-    def refuse(command, **__):
-        tried.append(command)
-        raise OSError("no more processes")
-
-    monkeypatch.setattr(subprocess, "Popen", refuse)
-    compile_ahead()
-    assert tried and used
