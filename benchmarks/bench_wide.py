@@ -32,7 +32,8 @@ from .kept import Kept
 from .labelled_tables import usps
 from .timing import commit, table
 
-SETTINGS, BRIEFLY = {}, {"SETTINGS": {"n_samples": 30, "n_warmup": 30}}
+SETTINGS = {}
+BRIEFLY = {"SETTINGS": {"n_samples": 30, "n_warmup": 30}}
 N_SEEDS = 3  # of all methods with a random start
 
 

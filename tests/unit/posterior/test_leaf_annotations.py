@@ -20,7 +20,7 @@ def test_read_annotations_sorts_classes_and_missing_ones_have_none():
 
 
 def test_read_annotations_takes_few_numbers_as_classes_and_many_as_numbers():
-    (column,) = read_annotations(pd.Series([10.0, 9.0, np.nan, 10.0], name="grade"), LEAVES)
+    (column,) = read_annotations({"grade": [10.0, 9.0, np.nan, 10.0]}, LEAVES)
     assert column.levels == ("9", "10")
     np.testing.assert_array_equal(column.codes, [1, 0, -1, 1])
     (column,) = read_annotations(np.linspace(0, 1, 30), [str(i) for i in range(30)])
