@@ -270,9 +270,10 @@ def two_columns_of_one_name_of_which_one_is_text(folder):
     ct.fit(frame)
 
 
-@case("X is a dask DataFrame; give a pandas DataFrame or an array, for example X.compute().")
+@case("X is a dask DataFrame, which is not in memory; give X.compute().")
 def a_table_of_dask(folder):
-    fake = type("DataFrame", (), {"__module__": "dask.dataframe.dask_expr", "columns": ["a"], "index": None})
+    names = {"__module__": "dask.dataframe.dask_expr", "columns": ["a"], "index": None, "compute": None}
+    fake = type("DataFrame", (), names)
     ct.fit(fake())
 
 
@@ -426,7 +427,7 @@ CALLS = [
         lambda folder: ct.fit(pandas.DataFrame(data(), index=["a", "b", "", "d", "e", "f"])),
     ),
     (
-        "the index of X has the name 'a' twice; make it unique, or reset the index.",
+        "the index of X has the name 'a' twice; make it unique, reset the index, or give groups=X.index",
         lambda folder: ct.fit(pandas.DataFrame(data(), index=["a", "b", "a", "d", "e", "f"])),
     ),
     (
@@ -483,7 +484,7 @@ CALLS = [
     ("checkpoint must be a path, which '' is not.", lambda folder: ct.fit(data(), checkpoint="")),
     (TOO_LARGE, lambda folder: ct.fit(data(40) * [1, 1e200, 1])),
     (
-        "the values of each column of X agree in their first 13 digits, and the rest is rounding; subtract",
+        "every column of X is constant, but for rounding, so nothing tells its rows apart; check the table.",
         lambda folder: ct.fit(data(40) + 1e15),
     ),
 ]
