@@ -129,14 +129,12 @@ def _harmless(cell: Any) -> Any:
 
 
 def save_figure(figure: Any, paths: Iterable[Path]) -> None:
-    """Write a figure; the suffix is the format. The same run leaves the same bytes, and text stays text."""
-    import matplotlib
+    """Write a figure; the suffix is the format."""
     from matplotlib import pyplot
 
-    with matplotlib.rc_context({"svg.hashsalt": "coaltree", "svg.fonttype": "none"}):
-        for path in paths:
-            suffix = path.suffix.removeprefix(".").lower()
-            with replacing(path, "wb") as file:
-                metadata = {"Date": None} if suffix == "svg" else None
-                figure.savefig(file, format=suffix, dpi=FIGURE_DPI, metadata=metadata)
+    from ..plotting import style
+
+    for path in paths:
+        with replacing(path, "wb") as file:
+            style.save(figure, file, path.suffix.removeprefix(".").lower(), dpi=FIGURE_DPI)
     pyplot.close(getattr(figure, "figure", figure))

@@ -1,14 +1,17 @@
 """Colours that colour-blind readers can tell apart, fonts, tick labels and legends that all plots share."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from matplotlib import font_manager, rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 
 from .._runtime.formatting import escaped, shortened
 
@@ -23,6 +26,12 @@ STRIP_PALETTE = (
 )  # fmt: skip
 INK = "#3A3A3A"  # branches, and whatever belongs to no cluster
 PALE = "#B8B8B8"
+
+# Of these, the installed ones write names that Matplotlib's own font has no letters for.
+WIDE_FONTS = (
+    "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK KR", "Source Han Sans", "WenQuanYi Zen Hei", "Hiragino Sans",
+    "PingFang SC", "Yu Gothic", "Microsoft YaHei", "Malgun Gothic", "Arial Unicode MS", "Noto Sans", "FreeSans",
+)  # fmt: skip
 
 MAX_FONT = 9.0  # points
 MIN_FONT = 5.0  # a label that would be smaller is not printed
@@ -39,6 +48,19 @@ def new_axes(width: float, height: float, n_rows: int | None = None) -> Any:
 
     axes = pyplot.subplots(n_rows or 1, sharex=True, squeeze=False, figsize=(width, height), layout="constrained")[1]
     return axes[0, 0] if n_rows is None else axes[:, 0]
+
+
+def save(figure: Any, file: IO[Any], suffix: str, **settings: Any) -> None:
+    """Write a figure; the same figure gives the same bytes, and text of an SVG stays text.
+
+    Names in other scripts are in a font that has them if one is installed, else they are boxes, without a warning.
+    """
+    others = set(font_manager.get_font_names()).intersection(WIDE_FONTS)
+    for text in figure.findobj(Text) if others else ():  # also ticks, which have no text before they are drawn
+        text.set_fontfamily([*text.get_fontfamily(), *sorted(others)])
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": "coaltree", "svg.fonttype": "none"}):
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(file, format=suffix, metadata={"Date": None} if suffix == "svg" else None, **settings)
 
 
 def add_bar(ax: Axes, image: Any, label: str) -> None:

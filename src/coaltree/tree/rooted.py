@@ -61,17 +61,16 @@ class RootedTree:
         """The dendrogram as an SVG element, for pages and notebooks; options are those of `plotting.dendrogram`."""
         from io import StringIO
 
-        from matplotlib import rc_context
         from matplotlib.figure import Figure
 
         from .. import plotting
+        from ..plotting import style
 
         n_tips = min(self.n, 40)
         figure = Figure(figsize=(6.5, max(1.6, 0.8 + 0.17 * n_tips)), layout="constrained")
         plotting.dendrogram(self, ax=figure.add_subplot(), **options)
         file = StringIO()
-        with rc_context({"svg.hashsalt": "coaltree", "svg.fonttype": "none"}):  # the same tree gives the same text
-            figure.savefig(file, format="svg", metadata={"Date": None})
+        style.save(figure, file, "svg")
         return file.getvalue()[file.getvalue().index("<svg") :]
 
     def _repr_svg_(self) -> str:

@@ -1,12 +1,13 @@
 """Colours and legends."""
 
+import io
 import itertools
 import re
 from importlib import resources
 
 import numpy as np
 import pytest
-from matplotlib import colormaps
+from matplotlib import colormaps, font_manager
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -109,3 +110,20 @@ def test_add_legend_of_one_of_several_axes_is_beside_them():
     assert not figure.legends
     assert left.get_legend().get_window_extent().y0 >= left.get_window_extent().y1
     assert right.get_legend().get_window_extent().y1 <= right.xaxis.label.get_window_extent().y0
+
+
+def test_save_shows_names_in_any_script_and_warns_of_none(monkeypatch):
+    ax = style.new_axes(2, 2)
+    ax.set_yticks([0, 1], labels=["東京", "rosé"])
+    file = io.StringIO()
+    style.save(ax.figure, file, "svg")  # warnings are errors in the tests
+    assert "東京" in file.getvalue()
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans", "Noto Sans CJK JP"])
+    families = []
+    monkeypatch.setattr(
+        ax.figure,
+        "savefig",
+        lambda *args, **kwargs: families.extend(text.get_fontfamily() for text in ax.get_yticklabels()),
+    )
+    style.save(ax.figure, file, "svg")
+    assert families == [["sans-serif", "Noto Sans CJK JP"]] * 2
