@@ -155,15 +155,15 @@ def agreement(labels: ArrayLike, classes: ArrayLike) -> Agreement:
     Agreement
         Adjusted Rand index, purity, and the table of clusters (rows) and classes (columns), both in sorted order.
     """
-    given, known = np.asarray(labels), np.asarray(classes)
-    if given.ndim != 1 or given.shape != known.shape or len(given) == 0:
+    clusters, known = np.asarray(labels), np.asarray(classes)
+    if clusters.ndim != 1 or clusters.shape != known.shape or len(clusters) == 0:
         raise InputError(
-            f"labels and classes must be sequences of the same length, not of shapes {given.shape} and {known.shape}."
+            f"labels and classes must be sequences of the same length, not {clusters.shape} and {known.shape}."
         )
-    row, column = (np.unique(values, return_inverse=True)[1] for values in (given, known))
+    row, column = (np.unique(values, return_inverse=True)[1] for values in (clusters, known))
     table = np.zeros((row.max() + 1, column.max() + 1), dtype=np.int64)
     np.add.at(table, (row, column), 1)
-    return Agreement(_adjusted_rand(row, column), float(table.max(axis=1).sum() / len(given)), table)
+    return Agreement(_adjusted_rand(row, column), float(table.max(axis=1).sum() / len(clusters)), table)
 
 
 def _draws(estimate: Tree | Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -199,11 +199,11 @@ def _codes(tree: Tree | Posterior, classes: Classes) -> np.ndarray:
         if missing:
             raise InputError(f"classes has no class for leaf {missing[0]!r}; give one for each label.")
         classes = [classes[label] for label in tree.labels]
-    given = np.asarray(in_order_of(classes, tree))
-    if given.shape != (tree.n,):
-        raise InputError(f"classes must name one class for each of the {tree.n} leaves, not shape {given.shape}.")
+    in_order = np.asarray(in_order_of(classes, tree))
+    if in_order.shape != (tree.n,):
+        raise InputError(f"classes must name one class for each of the {tree.n} leaves, not shape {in_order.shape}.")
     number: dict[Any, int] = {}
-    return np.array([number.setdefault(value, len(number)) for value in given.tolist()])
+    return np.array([number.setdefault(value, len(number)) for value in in_order.tolist()])
 
 
 @jit

@@ -52,10 +52,10 @@ def test_log_joint_is_that_of_tree_parameters_and_noise():
 def test_noise_is_student_by_default_where_the_sampler_learns_it():
     X = data()
     post = ct.fit(X, **QUICK)
-    assert post.model.noise.given == Noise("learn", "student")
+    assert post.model.noise.settings == Noise("learn", "student")
     assert post.theta["noise_level"].shape == (12,) and post.draws.tail_scale.shape == (12, 14)
     assert post.draws.outlier_score.shape == (14,)
-    assert ct.fit(X, sampler="mgreedy", **QUICK).model.noise.given == Noise(0.0)
+    assert ct.fit(X, sampler="mgreedy", **QUICK).model.noise.settings == Noise(0.0)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_noise_reaches_every_part(noise, covariance, tmp_path):
     assert np.isfinite(post.log_joint).all()
     post.save(tmp_path / "post.npz")
     again = ct.load(tmp_path / "post.npz")
-    assert same(post, again) and again.model.noise.given == post.model.noise.given
+    assert same(post, again) and again.model.noise.settings == post.model.noise.settings
     if post.draws.tail_scale is not None:
         assert np.array_equal(again.draws.tail_scale, post.draws.tail_scale)
         assert np.array_equal(post[5:].draws.tail_scale, post.draws.tail_scale[5:])
@@ -118,7 +118,7 @@ def test_noise_reaches_every_part(noise, covariance, tmp_path):
     assert np.array_equal(post.place(new).log_density, again.place(new).log_density)
     assert len(ct.concat([post, again])) == 24
     ct.fit(X, covariance, noise=noise, start=post, **short)
-    assert "learnt" in describe_noise(post) or post.model.noise.given.level == 0.2
+    assert "learnt" in describe_noise(post) or post.model.noise.settings.level == 0.2
 
 
 @pytest.mark.parametrize("n_samples", [pytest.param(400, marks=pytest.mark.slow), 100])

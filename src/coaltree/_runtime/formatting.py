@@ -28,7 +28,7 @@ def shortened(name: str, most: int = 60) -> str:
 
 def escaped(text: str, keep: str = "") -> str:
     """Return text with control characters as Python writes them, such as \\x1b; those in `keep` stay."""
-    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1], text)
+    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else repr(match[0])[1:-1], text)
 
 
 def percent(share: float) -> str:

@@ -83,7 +83,7 @@ class Model(NamedTuple):
             info["transform"] = described(transformer)
         spread, covariance = values[leaves.places] if tied.any() else None, covariance.adapt(values)
         if isinstance(covariance, Components):
-            info["components"] = covariance.said()
+            info["components"] = covariance.summary()
         model = cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info)
         return model._with_index(rows, groups)
 

@@ -200,8 +200,8 @@ class _Drawing(NamedTuple):
         across, times = self.layout.across, self.tree.node_times
         corner = self.direction.points(across[child], times[parent])
         points = np.stack([self.points_of(parent), corner, self.points_of(child)], axis=1)
-        look: dict[str, Any] = {"colors": self.colors(child), "linewidths": self.linewidth, "label": "branches"}
-        lines = LineCollection(list(points), capstyle="projecting", joinstyle="miter", zorder=2, **look)
+        line_style: dict[str, Any] = {"colors": self.colors(child), "linewidths": self.linewidth, "label": "branches"}
+        lines = LineCollection(list(points), capstyle="projecting", joinstyle="miter", zorder=2, **line_style)
         self.ax.add_collection(lines, autolim=False)
 
     def draw_folded(self, number: np.ndarray | None) -> None:
@@ -302,9 +302,9 @@ class _Drawing(NamedTuple):
         size = self.direction.length_across(self.ax) / self.layout.total_width / 1.5
         size = min(style.MAX_FONT - 2, max(style.MIN_FONT, size))
         is_upright = self.direction.is_upright
-        look: dict[str, Any] = {"fontsize": size, "color": style.INK, "zorder": 4, "va": "bottom"}
-        look["ha"] = "left" if is_upright else "right"
-        look["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]
+        text_style: dict[str, Any] = {"fontsize": size, "color": style.INK, "zorder": 4, "va": "bottom"}
+        text_style["ha"] = "left" if is_upright else "right"
+        text_style["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]
         per_point = 72.0 / self.ax.figure.dpi
         taken = [spot * per_point for spot in numbers]
         points = self.points_of(nodes)
@@ -315,4 +315,4 @@ class _Drawing(NamedTuple):
                 continue
             taken.append(on_paper[i])
             offset = (1, 2) if is_upright else (-2, 1)
-            self.ax.annotate(f"{100 * values[i]:.0f}", points[i], offset, textcoords="offset points", **look)
+            self.ax.annotate(f"{100 * values[i]:.0f}", points[i], offset, textcoords="offset points", **text_style)

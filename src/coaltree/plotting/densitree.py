@@ -57,13 +57,13 @@ def densitree(
     ax = ax or direction.new_axes(mean.n, max(map(len, mean.labels)))
     direction.frame(ax, layout.limits, max(times.max(), mean.times[-1]), time_scale_for(mean, time_scale))
     opacity = float(np.clip(16.0 / (len(picked) * np.sqrt(max(mean.n, 20) / 20)), 0.02, 0.8))
-    for label, children_, times_, mixed, look in (
+    for label, children_, times_, mixed, line_style in (
         ("trees", children, times, style.PALETTE[0] if number is None else _OTHERS, {"alpha": opacity, "zorder": 2}),
         ("mean tree", mean.children[None], mean.times[None], style.INK, {"linewidths": 1.1, "zorder": 3}),
     ):
         lines = _lines(children_, times_, layout.across[: mean.n], direction)
         colors = mixed if number is None else _colors(children_, number, mixed)
-        collection = LineCollection(list(lines), colors=colors, **{"linewidths": 0.7, **look})
+        collection = LineCollection(list(lines), colors=colors, **{"linewidths": 0.7, **line_style})
         collection.set(label=label, rasterized=len(lines) > _MAX_VECTOR_LINES)
         ax.add_collection(collection, autolim=False)
     names = [mean.labels[leaf] for leaf in layout.tips]

@@ -149,11 +149,11 @@ def number_runs(ax: Axes, number: np.ndarray, across: float, first: float = 0.0)
         if cluster >= 0 and end - start > np.diff(longest.get(cluster, (0, 0)))[0]:
             longest[cluster] = (start, end)
     height = ax.bbox.height * 72.0 / ax.figure.dpi / len(number)
-    look: dict[str, Any] = {"color": "white", "weight": "bold", "fontsize": LEGEND_FONT, "clip_on": False}
+    text_style: dict[str, Any] = {"color": "white", "weight": "bold", "fontsize": LEGEND_FONT, "clip_on": False}
     for cluster, (start, end) in longest.items():
         if (end - start) * height >= LEGEND_FONT:
             middle = first + 0.5 * (start + end - 1)
-            ax.text(across, middle, str(cluster + 1), ha="center", va="center", **look)
+            ax.text(across, middle, str(cluster + 1), ha="center", va="center", **text_style)
 
 
 def text_entry(text: str) -> Patch:

@@ -68,16 +68,16 @@ def annotations_of(posterior: "Posterior") -> list[LeafAnnotation]:
 
 def in_order(classes: Iterable[str]) -> list[str]:
     """Classes in the order that people expect: numbers by size, and numbers within text, too ("plot 2", "plot 10")."""
-    found = list(classes)
-    if not any(math.isnan(_number(text)) for text in found):
-        return sorted(found, key=lambda text: (_number(text), text))
+    names = list(classes)
+    if not any(math.isnan(_number(text)) for text in names):
+        return sorted(names, key=lambda text: (_number(text), text))
 
     def parts(text: str) -> list[tuple[int, str]]:
         # of two numbers without zeros at the front the longer one is larger
         pieces = enumerate(re.split(r"([0-9]+)", text))  # text, number, text, …
         return [(len(piece.lstrip("0")), piece.lstrip("0")) if k % 2 else (0, piece) for k, piece in pieces]
 
-    return sorted(found, key=lambda text: (parts(text), text))
+    return sorted(names, key=lambda text: (parts(text), text))
 
 
 def of_leaves(values: Sequence[str], groups: np.ndarray | None) -> list[str]:
@@ -88,7 +88,7 @@ def of_leaves(values: Sequence[str], groups: np.ndarray | None) -> list[str]:
     for leaf, value in zip(groups.tolist(), values, strict=True):
         if _text(value):
             rows[leaf].append(value)
-    return [Counter(found).most_common(1)[0][0] if found else "" for found in rows]
+    return [Counter(classes).most_common(1)[0][0] if classes else "" for classes in rows]
 
 
 def matched_places(codes: np.ndarray, clusters: np.ndarray, n_classes: int) -> list[int]:

@@ -38,5 +38,5 @@ def posterior_of_trees(
     info: Mapping[str, Any] | None = None,
 ) -> Posterior:
     """Trees as stacked arrays (T, n-1, 2) and (T, n-1), and what else `Model` and `Draws` have, by its name there."""
-    given = dict(locals())
-    return Posterior(*posterior_parts(given), info or {})
+    parts = dict(locals())
+    return Posterior(*posterior_parts(parts), info or {})

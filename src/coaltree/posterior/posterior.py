@@ -133,10 +133,10 @@ class Posterior:
     @cached_property
     def ess(self) -> float:
         """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
-        draws, found = self.draws, np.nan
+        draws, ess = self.draws, np.nan
         if draws.is_chain and draws.has_equal_weights and draws.log_joint is not None:
-            found = series_ess(draws.log_joint, draws.chain)
-        return found if np.isfinite(found) else effective_sample_size(self.weights)
+            ess = series_ess(draws.log_joint, draws.chain)
+        return ess if np.isfinite(ess) else effective_sample_size(self.weights)
 
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
         """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.

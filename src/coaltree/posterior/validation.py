@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from .posterior import Posterior
 
 
-def posterior_parts(given: dict[str, Any]) -> tuple[Model, Draws]:
+def posterior_parts(parts: dict[str, Any]) -> tuple[Model, Draws]:
     """Model and draws from trees and what is known of their leaves; what does not fit the rest is refused."""
-    children, times = read_only(given["children"], np.int32), read_only(given["times"])
+    children, times = read_only(parts["children"], np.int32), read_only(parts["times"])
     check_trees(children, times)
     n = times.shape[1] + 1
-    labels, groups = check_labels(given["labels"], n), check_groups(given["groups"], n)
+    labels, groups = check_labels(parts["labels"], n), check_groups(parts["groups"], n)
     n_rows = n if groups is None else len(groups)
-    X, columns = check_table(given["X"], given["columns"], n_rows)
-    used, fitted = check_model(X, given["used"], given["fitted"])
-    errors, noise = check_errors(given["errors"], n_rows), as_noise(given["noise"])
-    if not (given["transform"] is None or hasattr(given["transform"], "transform")):
-        raise InputError(f"transform must be a fitted transformer, or None, not {given['transform']!r}.")
-    row_labels = labels if groups is None else check_labels(given["row_labels"], n_rows)
+    X, columns = check_table(parts["X"], parts["columns"], n_rows)
+    used, fitted = check_model(X, parts["used"], parts["fitted"])
+    errors, noise = check_errors(parts["errors"], n_rows), as_noise(parts["noise"])
+    if not (parts["transform"] is None or hasattr(parts["transform"], "transform")):
+        raise InputError(f"transform must be a fitted transformer, or None, not {parts['transform']!r}.")
+    row_labels = labels if groups is None else check_labels(parts["row_labels"], n_rows)
     table = Table(read_only(np.empty((n_rows, 0))) if X is None else X, row_labels, columns)
     errors = None if errors is None else read_only(errors)
     leaves = leaves_of(table, noise, groups, labels, errors, are_apart=X is None)
-    model = Model.of_parts(table, leaves, given["covariance"], noise, used, fitted, given["transform"], given["info"])
+    model = Model.of_parts(table, leaves, parts["covariance"], noise, used, fitted, parts["transform"], parts["info"])
     of_trees = ("log_weights", "log_joint", "log_evidence", "theta", "tail_scale", "imputed")
-    draws = Draws(children, times, **{name: given[name] for name in of_trees}, series=given["chain"])
+    draws = Draws(children, times, **{name: parts[name] for name in of_trees}, series=parts["chain"])
     return model, draws
 
 
@@ -147,10 +147,10 @@ def check_groups(groups: ArrayLike | None, n: int) -> np.ndarray | None:
     """The leaf of each row, 0 … n-1, each with at least one row; None where rows are leaves."""
     if groups is None:
         return None
-    found = np.asarray(groups)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.unique(found), np.arange(n)):
+    numbers = np.asarray(groups)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.array_equal(np.unique(numbers), np.arange(n)):
         raise InputError(f"groups must give each row of X one of the {n} leaves, numbered from 0, and leave none out.")
-    return read_only(found, np.int64)
+    return read_only(numbers, np.int64)
 
 
 def check_model(X: np.ndarray | None, used: Any, fitted: Any) -> tuple[np.ndarray | None, np.ndarray | None]:

@@ -88,7 +88,7 @@ def summarize_noise(posterior: Posterior) -> dict[str, Any]:
     """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows."""
     outliers = None if posterior.draws.tail_scale is None else find_outliers(posterior, len(posterior.model.row_labels))
     return {
-        "noise": None if posterior.model.noise.given.level == 0.0 else describe_noise(posterior),
+        "noise": None if posterior.model.noise.settings.level == 0.0 else describe_noise(posterior),
         "has_errors": posterior.model.errors is not None,
         "outliers": outliers and outliers[:MAX_OUTLIERS],
         "n_outliers": len(outliers or ()),

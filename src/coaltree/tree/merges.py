@@ -118,21 +118,21 @@ def as_array(values: ArrayLike, requirement: str) -> np.ndarray:
 
 def check_children(children: ArrayLike, word: str = "merge") -> np.ndarray:
     """Return children as an int64 copy, or raise InputError naming the first merge (or `word`) that is wrong."""
-    given = as_array(children, "children must be a table of whole numbers, the two nodes joined by each merge.")
-    if given.ndim != 2 or given.shape[1] != 2 or len(given) == 0:
-        raise InputError(f"children must have shape (n-1, 2) with n at least 2, not {given.shape}.")
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InputError(f"children must be whole numbers, the nodes joined by each merge, not {given.dtype}.")
-    if np.issubdtype(given.dtype, np.unsignedinteger):
-        given = np.minimum(given, np.iinfo(np.int64).max)  # so that a huge node is not wrapped to a small one
-    checked = given.astype(np.int64)
+    table = as_array(children, "children must be a table of whole numbers, the two nodes joined by each merge.")
+    if table.ndim != 2 or table.shape[1] != 2 or len(table) == 0:
+        raise InputError(f"children must have shape (n-1, 2) with n at least 2, not {table.shape}.")
+    if not np.issubdtype(table.dtype, np.integer):
+        raise InputError(f"children must be whole numbers, the nodes joined by each merge, not {table.dtype}.")
+    if np.issubdtype(table.dtype, np.unsignedinteger):
+        table = np.minimum(table, np.iinfo(np.int64).max)  # so that a huge node is not wrapped to a small one
+    checked = table.astype(np.int64)
     n = len(checked) + 1
     made = n + np.arange(n - 1)
     wrong = np.argwhere((checked < 0) | (checked >= made[:, None]))
     if len(wrong):
         k, side = wrong[0]
         raise InputError(
-            f"{word.capitalize()} {k} joins node {given[k, side]}, but only nodes 0 to {n + k - 1} exist by then."
+            f"{word.capitalize()} {k} joins node {table[k, side]}, but only nodes 0 to {n + k - 1} exist by then."
         )
     flat = checked.ravel()
     again = np.setdiff1d(np.arange(flat.size), np.unique(flat, return_index=True)[1])

@@ -159,19 +159,19 @@ def _parts(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield kind (mark, word or quoted), value and place of each part of the text, without blanks and comments."""
     at = 1 if text.startswith("\ufeff") else 0
     while at < len(text):
-        found = _PART.match(text, at)
-        if found is None:
+        match = _PART.match(text, at)
+        if match is None:
             if text[at] == "[":
                 at = _end_of_nested_comment(text, at)
                 continue
             what = "a quote that is never closed" if text[at] == "'" else "a ']' that closes no comment"
             raise _wrong(text, at, what)
-        kind, value = found.lastgroup, found.group()
+        kind, value = match.lastgroup, match.group()
         if kind == "quoted":
             yield "quoted", value[1:-1].replace("''", "'"), at
         elif kind != "blank":
             yield str(kind), value, at
-        at = found.end()
+        at = match.end()
 
 
 def _end_of_nested_comment(text: str, start: int) -> int:

@@ -275,8 +275,8 @@ class Tree(RootedTree):
         if not isinstance(text, str):
             raise InputError(f"from_newick reads text, not {type(text).__name__}.")
         tolerance = check_number("tolerance", tolerance, 0.0)
-        children, times, found = newick.read(text, keep_underscores, tolerance)
-        tree = unchecked_tree(children, times, check_labels(found, len(found)))
+        children, times, names = newick.read(text, keep_underscores, tolerance)
+        tree = unchecked_tree(children, times, check_labels(names, len(names)))
         if labels is None:
             return tree
         wanted = check_labels(labels, tree.n)

@@ -217,7 +217,7 @@ class Covariance:
 
     def _draw_amplitude(self, statistics: Statistics, sum_of_squares: float, rng: np.random.Generator) -> Self:
         """The conjugate draw of the amplitude, from Σ uᵀ (Φ/amplitude)⁻¹ u over the contrasts."""
-        posterior = self._prior("amplitude").given(statistics.n * statistics.d, sum_of_squares)
+        posterior = self._prior("amplitude").updated(statistics.n * statistics.d, sum_of_squares)
         return self._replaced(amplitude=float(posterior.sample(rng)))
 
     @property

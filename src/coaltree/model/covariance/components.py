@@ -148,7 +148,7 @@ class Components(Full):
         if "residual_variance" not in self.learnt:
             return self
         (d, K), (squares, n) = self.loadings.shape, residual
-        posterior = self._prior("residual_variance").given(n * (d - K), squares)
+        posterior = self._prior("residual_variance").updated(n * (d - K), squares)
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__, residual_variance=float(posterior.sample(rng)))
         return made
@@ -160,7 +160,7 @@ class Components(Full):
         of_units = n * float(np.log(self.scale).sum())
         return float(-0.5 * (n * (d - K) * log_variance + squares / self.residual_variance) - of_units)
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """How many components carry the tree, and their share of the variance."""
         d, K = self.loadings.shape
         own = float(np.trace(self.Phi))

@@ -23,10 +23,10 @@ from .base import (
 from .priors import InverseGamma, InverseWishart, is_symmetric, solve_lower
 
 
-def _positive_definite(name: str, given: Any) -> np.ndarray:
+def _positive_definite(name: str, value: Any) -> np.ndarray:
     """Check a covariance matrix given by the user."""
     try:
-        matrix = read_only(given)
+        matrix = read_only(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a square matrix of numbers.") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
@@ -44,9 +44,9 @@ def _positive_definite(name: str, given: Any) -> np.ndarray:
     return matrix
 
 
-def _check_columns(name: str, given: int, d: int) -> None:
-    if given != d:
-        raise InputError(f"{name} is for {given} columns, but the data have {d}.")
+def _check_columns(name: str, n_columns: int, d: int) -> None:
+    if n_columns != d:
+        raise InputError(f"{name} is for {n_columns} columns, but the data have {d}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class _ConjugateCovariance(LearnableCovariance):
             return self._draw_amplitude(statistics, self._sum_of_squares(statistics), rng)
         if self.shape not in self.learnt:
             return self
-        posterior = self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
+        posterior = self._prior(self.shape).updated(statistics.n, statistics.value / self.amplitude)
         return self._with_shape(posterior.sample(rng, size=statistics.d))
 
     def _with_shape(self, S: np.ndarray) -> Self:

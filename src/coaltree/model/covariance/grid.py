@@ -146,7 +146,7 @@ def _checked_grid(grid: Any) -> tuple[int, ...] | None:
         return None
     try:
         sizes = tuple(int(size) for size in grid)
-        valid = len(sizes) > 0 and all(size > 0 and size == given for size, given in zip(sizes, grid, strict=True))
+        valid = len(sizes) > 0 and all(size > 0 and size == n for size, n in zip(sizes, grid, strict=True))
     except (TypeError, ValueError):
         valid = False
     if not valid:

@@ -144,12 +144,12 @@ def dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | 
     return log_det, float((inverse * statistics.value).sum())
 
 
-def _checked_inputs(given: Any) -> np.ndarray | None:
+def _checked_inputs(values: Any) -> np.ndarray | None:
     """Inputs as (d, q) floats, or None for 0 … d-1."""
-    if given is None:
+    if values is None:
         return None
     try:
-        inputs = read_only(given)
+        inputs = read_only(values)
     except (TypeError, ValueError):
         raise InputError("inputs must be numbers, one row (or one number) per column of the data.") from None
     if inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.isfinite(inputs)):

@@ -79,7 +79,7 @@ class InverseGamma(Prior):
         self._require(np.greater(self.shape, 0), "the improper prior 1/x cannot be drawn from")
         return self.scale / rng.standard_gamma(self.shape, size=size)
 
-    def given(self, n: int | np.ndarray, sum_of_squares: Any) -> "InverseGamma":
+    def updated(self, n: int | np.ndarray, sum_of_squares: Any) -> "InverseGamma":
         """The posterior after n draws of N(0, x) with this sum of squares; n need not be whole."""
         return self._with(shape=self.shape + 0.5 * n, scale=self.scale + 0.5 * sum_of_squares)
 
@@ -181,7 +181,7 @@ class InverseWishart(Prior):
         draw = root.T @ root
         return np.asarray(0.5 * (draw + draw.T))
 
-    def given(self, n: int, products: np.ndarray) -> "InverseWishart":
+    def updated(self, n: int, products: np.ndarray) -> "InverseWishart":
         """The posterior after n draws of N(0, Φ) with the products UᵀU."""
         return self._with(df=self.df + n, scale=self.scale + products)
 

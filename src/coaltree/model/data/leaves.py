@@ -158,8 +158,8 @@ def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
     is_sequence = isinstance(groups, Iterable) and not isinstance(groups, str)
     names = [_group_name(value) for value in groups] if is_sequence else []
     if len(names) != n_rows:
-        given = len(names) if is_sequence else repr(groups)
-        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {given}.")
+        shown = len(names) if is_sequence else repr(groups)
+        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {shown}.")
     number: dict[str, int] = {}
     leaf = np.array([number.setdefault(name, len(number)) for name in names])
     if len(number) < 2:

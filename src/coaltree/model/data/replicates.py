@@ -104,8 +104,8 @@ class Within(NamedTuple):
 
     def statistics(self, covariance: Covariance, U: np.ndarray, level: float) -> Statistics:
         """What an update of the covariance needs of these contrasts and of U (m, d), which are N(0, Φ)."""
-        found = covariance.statistics(np.concatenate([U, self.rows / math.sqrt(level)]))
-        return found._replace(n=found.n + self.n - len(self.rows))  # all others are rotated to 0, and count
+        of_rows = covariance.statistics(np.concatenate([U, self.rows / math.sqrt(level)]))
+        return of_rows._replace(n=of_rows.n + self.n - len(self.rows))  # all others are rotated to 0, and count
 
     def log_density(self, whitener: Whitener, level: float) -> float:
         """Log density of the contrasts."""

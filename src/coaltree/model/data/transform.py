@@ -126,11 +126,11 @@ class Preprocessor:
 
     def _columns(self, word: str) -> list[int]:
         """Numbers of the columns that `log` or `log1p` names."""
-        given, names, d = getattr(self, word), self.feature_names_in_, self.n_features_in_
-        if isinstance(given, bool | np.bool_):
-            return list(range(d)) if given else []
+        selection, names, d = getattr(self, word), self.feature_names_in_, self.n_features_in_
+        if isinstance(selection, bool | np.bool_):
+            return list(range(d)) if selection else []
         numbers = []
-        for one in [given] if isinstance(given, str | int) else given:
+        for one in [selection] if isinstance(selection, str | int) else selection:
             number: Any = names.index(str(one)) if names and str(one) in names else one
             if not (is_whole(number) and 0 <= number < d):
                 known = shortlist(names) if names else f"the numbers 0 to {d - 1}"
@@ -189,12 +189,12 @@ def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray
     if transformer is None:
         return np.zeros(values.shape)
     if isinstance(transformer, Preprocessor) and transformer.is_by_columns:
-        given = transformer.inverse_transform(values)
-        found = np.broadcast_to(-np.log(transformer.scale_), values.shape).copy()
+        original = transformer.inverse_transform(values)
+        log_slopes = np.broadcast_to(-np.log(transformer.scale_), values.shape).copy()
         for word, derivative in (("log", np.log), ("log1p", np.log1p)):
             columns = transformer._columns(word)
-            found[:, columns] -= derivative(given[:, columns])
-        return found
+            log_slopes[:, columns] -= derivative(original[:, columns])
+        return log_slopes
     if type(transformer).__name__ in ("StandardScaler", "RobustScaler", "MaxAbsScaler"):
         scale = getattr(transformer, "scale_", None)
         return np.broadcast_to(0.0 if scale is None else -np.log(scale), values.shape)

@@ -145,17 +145,17 @@ def expected_leaves(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf
         m + q / (q + v) · (x - m) .
     """
     walk = begin_walk(children, times, X, leaf_var)
-    found = np.empty_like(X, dtype=np.float64)
-    _expect(walk, found)
-    return found
+    expected = np.empty_like(X, dtype=np.float64)
+    _expect(walk, expected)
+    return expected
 
 
 @jit
-def _expect(walk: Walk, found: np.ndarray) -> None:
+def _expect(walk: Walk, expected: np.ndarray) -> None:
     i = next_leaf(walk)
     while i >= 0:
         q, depth = expected_var(walk), walk.depth[0]
         share = q / (q + walk.var[i]) if walk.var[i] > 0.0 else 1.0
-        for f in range(found.shape[1]):
-            found[i, f] = walk.outward[depth, f] + share * (walk.mean[i, f] - walk.outward[depth, f])
+        for f in range(expected.shape[1]):
+            expected[i, f] = walk.outward[depth, f] + share * (walk.mean[i, f] - walk.outward[depth, f])
         i = next_leaf(walk)

@@ -103,7 +103,7 @@ class NoiseModel(NamedTuple):
     log_sd: float
     log_floor: float  # the prior of the level is cut off below
     error2: np.ndarray  # (N,) r_i
-    given: Noise  # as it was asked for
+    settings: Noise
 
     @property
     def is_random(self) -> bool:
@@ -153,10 +153,10 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
     """Relative standard errors of n rows, or InputError."""
     if errors is None:
         return None
-    given = np.asarray(errors, dtype=object)
-    if given.shape != (n,):
-        raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {given.shape}.")
-    checked = np.array([as_number(error) for error in given])
+    values = np.asarray(errors, dtype=object)
+    if values.shape != (n,):
+        raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {values.shape}.")
+    checked = np.array([as_number(error) for error in values])
     if not np.all((checked > 0.0) & np.isfinite(checked)):
         raise InputError("errors must be positive, finite numbers.")
     if not np.all((checked > 1e-70) & (checked < 1e70)):  # their squares are variances

@@ -33,9 +33,9 @@ def closest_clades(children: np.ndarray, numbers: np.ndarray) -> ClosestClades:
     """Find C_T(A) in trees (T, n-1, 2) for the sets 0 … k-1 of leaves, numbers (n,); -1 is in none."""
     sizes = np.bincount(numbers[numbers >= 0])
     shape = len(children), len(sizes)
-    found = ClosestClades(np.empty(shape), np.empty(shape, np.int32))
-    _find(_one_type(children), np.ascontiguousarray(numbers, np.int64), sizes, *found)
-    return found
+    closest = ClosestClades(np.empty(shape), np.empty(shape, np.int32))
+    _find(_one_type(children), np.ascontiguousarray(numbers, np.int64), sizes, *closest)
+    return closest
 
 
 def times_inside(children: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -98,9 +98,9 @@ def columns_by_cluster(effect: np.ndarray, most: int) -> list[int]:
 def explain(posterior: "Posterior", groups: ArrayLike | Iterable[Any], level: float = LEVEL) -> Explanation:
     """Explain all clusters of a partition, or one group of leaves; `Posterior.explain` says what `groups` may be."""
     check_level("level", level)
-    given = np.asarray(in_order_of(groups, posterior))
-    if given.shape == (posterior.n,) and given.dtype != bool:
-        clusters, numbers = read_labels(given, posterior)
+    named = np.asarray(in_order_of(groups, posterior))
+    if named.shape == (posterior.n,) and named.dtype != bool:
+        clusters, numbers = read_labels(named, posterior)
         return explain_groups(posterior, _members(numbers), tuple(clusters.tolist()), level)
     return explain_groups(posterior, read_group(posterior, cast("Iterable[Any]", groups))[None], (0,), level)
 

@@ -81,10 +81,10 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         if np.bincount(labels).min() == 1:
             break
         cuts.append(labels)
-    found = list(similarities(posterior, cuts))
-    worth = np.stack([np.full(len(posterior), 1.0 - PRICE), *((s - PRICE).sum(axis=1) for _, s in found)])
-    means = np.array([1.0, *((posterior.weights @ plain).min() for plain, _ in found)])
-    least = np.array([(posterior.weights @ adjusted).min() for _, adjusted in found])
+    similar = list(similarities(posterior, cuts))
+    worth = np.stack([np.full(len(posterior), 1.0 - PRICE), *((s - PRICE).sum(axis=1) for _, s in similar)])
+    means = np.array([1.0, *((posterior.weights @ plain).min() for plain, _ in similar)])
+    least = np.array([(posterior.weights @ adjusted).min() for _, adjusted in similar])
     is_allowed = means >= DISSOLVED - 1e-12
     mean = np.where(is_allowed, worth @ posterior.weights, -np.inf)
     best = int(np.argmax(mean > mean.max() - 1e-9))

@@ -89,16 +89,16 @@ class Partition(NamedTuple):
 
 def read_labels(labels: ArrayLike, posterior: "Posterior") -> Partition:
     """Labels of any kind, one for each leaf; the whole number -1 marks outliers."""
-    given = np.asarray(in_order_of(labels, posterior))
-    if given.shape != (posterior.n,):
+    of_leaves = np.asarray(in_order_of(labels, posterior))
+    if of_leaves.shape != (posterior.n,):
         raise InputError(
-            f"labels must name one cluster for each of the {posterior.n} leaves, not have shape {given.shape}."
+            f"labels must name one cluster for each of the {posterior.n} leaves, not have shape {of_leaves.shape}."
         )
     try:
-        clusters, numbers = np.unique(given, return_inverse=True)
+        clusters, numbers = np.unique(of_leaves, return_inverse=True)
     except TypeError:
         raise InputError("labels must be all numbers or all names; they cannot be sorted, or some are None.") from None
-    if np.issubdtype(given.dtype, np.integer) and clusters[0] == -1:
+    if np.issubdtype(of_leaves.dtype, np.integer) and clusters[0] == -1:
         clusters, numbers = clusters[1:], numbers - 1
     if len(clusters) == 0:
         raise InputError("labels must name at least one cluster, but every leaf is an outlier (-1).")

@@ -45,10 +45,10 @@ def as_option(argument: str) -> str:
 
 
 def _noise(posterior: "Posterior", result: Result) -> Explained:
-    option = "" if posterior.model.noise.given.is_learnt else STUDENT
+    option = "" if posterior.model.noise.settings.is_learnt else STUDENT
     if result.z[0] < 0.0:
         return "close relatives differ more than the model allows: it has too little noise", option
-    if posterior.model.noise.given.is_learnt:
+    if posterior.model.noise.settings.is_learnt:
         return "large groups lie farther apart than close relatives lead to expect, as separated clusters do", ""
     return "close relatives differ less than the model says: it has too much noise", option
 
@@ -58,18 +58,18 @@ def _tails(posterior: "Posterior", result: Result) -> Explained:
         1 if posterior.draws.tail_scale is None else 2
     )  # -2: the scales of Student's noise, -1: all
     what = "the noise has" if column == -2 else "contrasts have"
-    tails = f"Student's t with {posterior.model.noise.given.df:g} df" if column == -2 else "a normal distribution"
+    tails = f"Student's t with {posterior.model.noise.settings.df:g} df" if column == -2 else "a normal distribution"
     where = "" if column < 0 else f" in {_column(posterior, column)}"
     if result.z[result.worst] < 0.0:
         return f"{what} lighter tails than {tails}{where}, as of counts and ranks; it matters little to the tree", ""
-    option = STUDENT if posterior.model.noise.given.tails != "student" else ""
+    option = STUDENT if posterior.model.noise.settings.tails != "student" else ""
     return f"{what} heavier tails than {tails}{where}: a few large differences decide where rows go", option
 
 
 def _outliers(posterior: "Posterior", result: Result) -> Explained:
     if result.z[0] < 0.0:
         return "rows come in close pairs; repeated measurements of one thing should be one leaf", "groups="
-    option = STUDENT if posterior.model.noise.given.tails != "student" else ""
+    option = STUDENT if posterior.model.noise.settings.tails != "student" else ""
     return f"some rows are far from all others and join the tree late: {shortlist(latest_leaves(posterior), 5)}", option
 
 

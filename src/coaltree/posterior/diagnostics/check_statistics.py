@@ -159,15 +159,15 @@ def compare_with_replicates(seen: np.ndarray, made: np.ndarray, weights: np.ndar
 
 def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
     """The size of what a check found in d columns; `has_scales` where the noise has Student's tails."""
-    excess, found = result.excess, 0.0
+    excess, size = result.excess, 0.0
     if name == "correlation":
         expected = float(result.expected[-1])
-        found = (expected + float(excess[-1])) ** 2 - expected**2
+        size = (expected + float(excess[-1])) ** 2 - expected**2
     elif name == "skewness":
-        found = float(np.abs(excess[:d]).mean() - _MEAN_ABS * result.sd[:d].mean())
+        size = float(np.abs(excess[:d]).mean() - _MEAN_ABS * result.sd[:d].mean())
     elif name in LARGE:
-        found = float(excess[1 if name == "tails" and has_scales else 0])
-    return max(found, 0.0)
+        size = float(excess[1 if name == "tails" and has_scales else 0])
+    return max(size, 0.0)
 
 
 def at_heavy_tails(result: Result, *, has_scales: bool) -> Result:
@@ -195,5 +195,5 @@ def contrast_quantiles(view: View) -> np.ndarray:
     sizes = np.sort(np.abs(view.C.ravel()[:: 1 + view.C.size // _MAX_SORTED]))
     at = _QUANTILES * (len(sizes) - 1)
     low = at.astype(int)
-    found: np.ndarray = sizes[low] + (at - low) * (sizes[np.minimum(low + 1, len(sizes) - 1)] - sizes[low])
-    return found
+    quantiles: np.ndarray = sizes[low] + (at - low) * (sizes[np.minimum(low + 1, len(sizes) - 1)] - sizes[low])
+    return quantiles

@@ -47,8 +47,8 @@ def figures(post: Posterior) -> Diagnostics:
 
     Of an array parameter the worst element counts.
     """
-    found = {name: scalar_figures(draws, post.draws.chain) for name, draws in series(post).items()}
-    return {**found, "split_frequency_sd": split_frequency_sd_of(post)}
+    scalars = {name: scalar_figures(draws, post.draws.chain) for name, draws in series(post).items()}
+    return {**scalars, "split_frequency_sd": split_frequency_sd_of(post)}
 
 
 def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
@@ -56,8 +56,8 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     flat = draws.reshape(len(draws), -1)
     if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
         flat = draws[:, *np.tril_indices(draws.shape[1])]
-    some = evenly_spaced(flat.shape[1], MAX_ENTRIES)
-    stacked = np.moveaxis(flat[:, some][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
+    entries = evenly_spaced(flat.shape[1], MAX_ENTRIES)
+    stacked = np.moveaxis(flat[:, entries][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
     if stacked.shape[-1] < MIN_DRAWS or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
@@ -68,10 +68,10 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
 @once
 def topology_ess_of(post: "Posterior") -> float:
     """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
-    draws, ids, found = post.draws, clade_table(post).ids, math.nan
+    draws, ids, ess = post.draws, clade_table(post).ids, math.nan
     if draws.is_chain and draws.has_equal_weights:
-        found = topology_ess(ids, draws.chain)
-    return found if np.isfinite(found) else effective_sample_size(post.weights)
+        ess = topology_ess(ids, draws.chain)
+    return ess if np.isfinite(ess) else effective_sample_size(post.weights)
 
 
 def split_frequency_sd_of(post: "Posterior", min_frequency: float = 0.1) -> float:

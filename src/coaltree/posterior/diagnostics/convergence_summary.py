@@ -93,11 +93,11 @@ def summarize(posterior: Posterior) -> Summary:
         figures = [Figure("weighted_ess", effective_sample_size(posterior.weights))]
         text = f"{count(n_trees, 'weighted tree')}."
     else:
-        found = convergence.figures(posterior)
-        scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
+        by_name = convergence.figures(posterior)
+        scalars = {name: value for name, value in by_name.items() if isinstance(value, dict)}
         figures = [
-            *chain_figures(found, chains_agree(posterior)),
-            Figure("split_frequency_sd", float(found["split_frequency_sd"])),
+            *chain_figures(by_name, chains_agree(posterior)),
+            Figure("split_frequency_sd", float(by_name["split_frequency_sd"])),
             Figure("topology_ess", convergence.topology_ess_of(posterior)),
         ]
         text = f"{count(n_chains, 'chain')} of {count(n_trees // n_chains, 'tree')}."
@@ -112,9 +112,9 @@ def summarize(posterior: Posterior) -> Summary:
     return Summary("Convergence is unknown", text, "unknown", figures, scalars)
 
 
-def chain_figures(found: Mapping[str, Any], agreement: ChainAgreement | None = None) -> list[Figure]:
-    """The worst of the figures that `convergence.figures` found, and whether chains agree on the clusters."""
-    scalars = {name: value for name, value in found.items() if isinstance(value, Mapping)}
+def chain_figures(by_name: Mapping[str, Any], agreement: ChainAgreement | None = None) -> list[Figure]:
+    """The worst of the figures of `convergence.figures`, and whether chains agree on the clusters."""
+    scalars = {name: value for name, value in by_name.items() if isinstance(value, Mapping)}
     judged = [name for name in scalars if not is_covariance(name)]
     figures = [_worst("r_hat", scalars, judged, max), _worst("ess", scalars, judged, min)]
     entries = [name for name in scalars if is_covariance(name)]

@@ -85,7 +85,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """What `Posterior.check` found: a sequence of `Check`, which prints as a table."""
+    """What `Posterior.check` returns: a sequence of `Check`, which prints as a table."""
 
     checks: tuple[Check, ...]
     figures: Figures | None  #: What pictures are drawn from.
@@ -202,9 +202,9 @@ def _compare(
         if not np.all(tree.frame.v > 0.0):
             return ModelCheck((), None, 0, "a tree joins different rows at time 0")
         for i in range(1 + math.ceil(n_replicates / len(weights))):
-            view, found = (tree.replicated(rng), of_model) if i else (tree.observed(), of_data)
+            view, values = (tree.replicated(rng), of_model) if i else (tree.observed(), of_data)
             for name, statistic in compute.items():
-                found[name].append(statistic(view))
+                values[name].append(statistic(view))
         log_ages.append(tree.log_ages())
     checks = []
     for name in names:
@@ -265,7 +265,7 @@ class _DrawnTree:
         self._values = model.coordinates(state.imputed)[rows.rows]
         scales = state.noise.tail_scale
         self._tail_scale = None if scales is None else scales[rows.rows]
-        self._half_df = 0.5 * model.noise.given.df
+        self._half_df = 0.5 * model.noise.settings.df
         covariance, d = state.covariance, self._values.shape[1]
         self._learns_spread = statistics.learns_spread(covariance)
         self._set_variances = rows.set_variances
@@ -280,29 +280,29 @@ class _DrawnTree:
 
     def observed(self) -> View:
         """The view of the data."""
-        found = contrasts.values_of_rows(self.frame, self._values / self._sd)
-        E = self._whitener.whiten(found.contrasts * self._sd)
+        values = contrasts.values_of_rows(self.frame, self._values / self._sd)
+        E = self._whitener.whiten(values.contrasts * self._sd)
         late = float(contrasts.lateness(self._leaf_children).mean())
         log_scales = None if self._tail_scale is None else np.log(self._tail_scale)
-        return self._view(E, found, late, self._shuffle_z, log_scales)
+        return self._view(E, values, late, self._shuffle_z, log_scales)
 
     def replicated(self, rng: np.random.Generator) -> View:
         """A view of contrasts and trees that the model draws."""
         E = rng.standard_normal((len(self.frame.v), len(self._sd)))
-        found = contrasts.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
+        values = contrasts.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
         if self._set_variances:
-            E, found = _scaled_again(E, found)
+            E, values = _scaled_again(E, values)
         log_scales, half_df = None, self._half_df
         if self._tail_scale is not None:
             log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
         late = contrasts.mean_lateness(len(self._leaf_children) + 1, rng)
-        return self._view(E, found, late, rng.standard_normal(len(self._shuffle_z)), log_scales)
+        return self._view(E, values, late, rng.standard_normal(len(self._shuffle_z)), log_scales)
 
     def _view(
-        self, E: np.ndarray, found: contrasts.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
+        self, E: np.ndarray, values: contrasts.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
     ) -> View:
-        level = found.means[len(E) + 1 :]
-        return View(E, found.contrasts, level, self._side, late, shuffle, log_scales, self._learns_spread)
+        level = values.means[len(E) + 1 :]
+        return View(E, values.contrasts, level, self._side, late, shuffle, log_scales, self._learns_spread)
 
     def log_ages(self) -> np.ndarray:
         """(bins,) mean log time of merges from young to old."""
@@ -311,8 +311,8 @@ class _DrawnTree:
         return statistics.means_by_age(np.log(np.maximum(times, youngest)))
 
 
-def _scaled_again(E: np.ndarray, found: contrasts.Values) -> tuple[np.ndarray, contrasts.Values]:
+def _scaled_again(E: np.ndarray, values: contrasts.Values) -> tuple[np.ndarray, contrasts.Values]:
     """`Scaled` takes its columns' variances from the data: so it does from those that are drawn, at the same total."""
-    by = 1.0 / found.means[: len(E) + 1].std(axis=0)
+    by = 1.0 / values.means[: len(E) + 1].std(axis=0)
     by *= math.sqrt(np.square(E).sum() / np.square(E * by).sum())
-    return E * by, contrasts.Values(found.contrasts * by, found.means * by)
+    return E * by, contrasts.Values(values.contrasts * by, values.means * by)

@@ -57,7 +57,7 @@ def describe_noise(posterior: "Posterior") -> str:
 
     Its variance is a multiple of the covariance, which a branch of that length adds as well.
     """
-    noise = posterior.model.noise.given
+    noise = posterior.model.noise.settings
     if noise.level == 0.0:
         return "none"
     tails = f", Student's t with {noise.df:g} df" if noise.tails == "student" else ""

@@ -42,11 +42,11 @@ def in_words(name: str) -> str:
 
 def watched(times: np.ndarray, log_joint: np.ndarray | None, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The scalars (T,) of T draws, by name; of a vector of parameters that is no covariance all entries (T, k)."""
-    found = {} if log_joint is None else {"log_joint": log_joint}
-    found |= _of_times(times)
+    series = {} if log_joint is None else {"log_joint": log_joint}
+    series |= _of_times(times)
     for name, draws in theta.items():
-        found |= _of_covariance(draws) if is_covariance(name) else {name: draws}
-    return found
+        series |= _of_covariance(draws) if is_covariance(name) else {name: draws}
+    return series
 
 
 def entries(theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -75,11 +75,11 @@ def _of_times(times: np.ndarray) -> dict[str, np.ndarray]:
         return {}
     oldest = times[:, : -N_OLDEST - 1 : -1]
     names = ["root_time", *(f"merge_{k}" for k in range(2, oldest.shape[1] + 1))]
-    found = dict(zip(names, oldest.T, strict=True))
+    series = dict(zip(names, oldest.T, strict=True))
     if len(names) > 1:
-        found["mean_of_oldest"] = oldest.mean(axis=1)
-        found["tree_length"] = times.sum(axis=1) + times[:, -1]
-    return found
+        series["mean_of_oldest"] = oldest.mean(axis=1)
+        series["tree_length"] = times.sum(axis=1) + times[:, -1]
+    return series
 
 
 def _of_covariance(draws: np.ndarray) -> dict[str, np.ndarray]:
@@ -88,8 +88,8 @@ def _of_covariance(draws: np.ndarray) -> dict[str, np.ndarray]:
         return {}
     eigenvalues = draws
     if draws.ndim == 3:
-        some = evenly_spaced(draws.shape[1], MAX_COLUMNS)
-        eigenvalues = np.linalg.eigvalsh(draws[:, some[:, None], some])
+        columns = evenly_spaced(draws.shape[1], MAX_COLUMNS)
+        eigenvalues = np.linalg.eigvalsh(draws[:, columns[:, None], columns])
     tiny = np.finfo(np.float64).tiny  # where rounding makes the smallest one negative
     log_determinant = np.log(np.maximum(eigenvalues, tiny)).sum(axis=1)
     return {"log_determinant": log_determinant, "largest_eigenvalue": eigenvalues.max(axis=1)}

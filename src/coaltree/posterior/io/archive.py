@@ -40,7 +40,7 @@ def save(posterior: Posterior, path: PathLike, run: dict[str, Any] | None = None
         "columns": None if model.columns is None else list(model.columns),
         "row_labels": list(model.row_labels),
         "covariance": model.covariance,
-        "noise": model.noise.given,
+        "noise": model.noise.settings,
         "errors": model.errors,
         "groups": model.groups,
         "used": model.used,

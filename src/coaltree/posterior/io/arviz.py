@@ -94,17 +94,17 @@ def _named_dimensions(posterior: "Posterior") -> dict[str, Any]:
 
 def _prior_draws(posterior: "Posterior") -> dict[str, np.ndarray]:
     """{name: (1, draws, …)} of the learnt parameters of the covariance whose priors can be drawn from."""
-    found = {}
+    samples = {}
     rng = np.random.default_rng(0)
     for name, prior in getattr(posterior.model.covariance, "priors", {}).items():
         if name not in posterior.theta:
             continue
         size = None if isinstance(prior, InverseWishart) else posterior.theta[name].shape[1:]
         try:
-            found[name] = np.stack([prior.sample(rng, size) for _ in range(_N_PRIOR_DRAWS)])[None]
+            samples[name] = np.stack([prior.sample(rng, size) for _ in range(_N_PRIOR_DRAWS)])[None]
         except InputError:  # improper
             continue
-    return found
+    return samples
 
 
 def _row_densities(
@@ -115,9 +115,9 @@ def _row_densities(
     draws, inverse = np.unique(index[:, place].ravel(), return_inverse=True)
     if posterior.draws.has_equal_weights:  # in the order of leave-one-out, which then finds them cached
         draws, inverse = index[:, place].ravel(), np.arange(index[:, place].size)
-    found = cached_densities(posterior, draws, n_jobs, progress)
-    stacked = found.log_density[inverse].reshape(len(index), len(place), -1)
-    return _dataset({"rows": stacked}, draw=place, row=[posterior.model.row_labels[i] for i in found.rows])
+    densities = cached_densities(posterior, draws, n_jobs, progress)
+    stacked = densities.log_density[inverse].reshape(len(index), len(place), -1)
+    return _dataset({"rows": stacked}, draw=place, row=[posterior.model.row_labels[i] for i in densities.rows])
 
 
 def _dataset(values: dict[str, np.ndarray], **coords: Any) -> Any:

@@ -82,17 +82,17 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
     """Leave-one-out of a posterior; `Posterior.loo` explains the parameters."""
     draws, weights = draws_for(posterior, n_draws)
     densities = cached_densities(posterior, draws, n_jobs, progress)
-    found = from_densities(posterior, densities, np.log(weights))
-    n_influential = int(np.sum(found.pareto_k > _MAX_K))
-    if n_influential and np.isfinite(found.pareto_k).any():
+    result = from_densities(posterior, densities, np.log(weights))
+    n_influential = int(np.sum(result.pareto_k > _MAX_K))
+    if n_influential and np.isfinite(result.pareto_k).any():
         warnings.warn(
-            f"leave-one-out: Pareto k̂ > {_MAX_K} for {n_influential} of {len(found.rows)} rows, so influential that "
+            f"leave-one-out: Pareto k̂ > {_MAX_K} for {n_influential} of {len(result.rows)} rows, so influential that "
             "trees with and without them differ; they may count too much. Compare models that disagree about them by "
             "held-out rows.",
             CoaltreeWarning,
             stacklevel=4,
         )
-    return found
+    return result
 
 
 def draws_for(posterior: "Posterior", n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -127,9 +127,9 @@ def cached_densities(
     if last is not None and np.array_equal(last.draws, draws):
         return last
     with Progress(progress) as bar:
-        found = row_densities(posterior, draws, n_jobs=n_jobs, watch=bar.watcher("draw"))
-    _last_densities[posterior] = found
-    return found
+        densities = row_densities(posterior, draws, n_jobs=n_jobs, watch=bar.watcher("draw"))
+    _last_densities[posterior] = densities
+    return densities
 
 
 def from_densities(posterior: "Posterior", densities: RowDensities, log_weights: np.ndarray) -> LeaveOneOut:

@@ -75,11 +75,11 @@ class Placement:
 
     def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""
-        found = []
+        clades = []
         for probability, (tree, node) in list(zip(*self._clades[row], strict=True))[:n_clades]:
             leaves = leaves_under(self._posterior.draws.children[tree], node)
-            found.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
-        return found
+            clades.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
+        return clades
 
     def time_interval(self, level: float = 0.9) -> np.ndarray:
         """(m, 2) quantiles of the time at which each row joins, with probability `level` between them."""
@@ -122,12 +122,12 @@ def place(
             class_shares = None if members is None else _class_shares(children, members)
             for rows, problem, new, log_beside in _whitened(posterior, tree, table, views, copies):
                 moved = streams[rows]
-                found = locate(children, merge_times, problem, new, moved, level, model.noise.half_df)
+                placed = locate(children, merge_times, problem, new, moved, level, model.noise.half_df)
                 streams[rows] = moved
-                log_density[rows, j] = found.log_density + log_beside
-                nodes[rows, j], times[rows, j] = found.node, found.time
+                log_density[rows, j] = placed.log_density + log_beside
+                nodes[rows, j], times[rows, j] = placed.node, placed.time
                 with np.errstate(invalid="ignore"):
-                    share = np.exp(found.log_mass - found.log_density[:, None])
+                    share = np.exp(placed.log_mass - placed.log_density[:, None])
                 share[np.isnan(share)] = 1.0  # infinite density on the branch of an identical row
                 if by_class is not None:
                     by_class[j, rows] = share @ class_shares

@@ -58,17 +58,17 @@ def row_densities(
         W = model.problem(model.state_of(posterior.draws, int(draws[0]))).W
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
     patterns = _patterns(model)
-    found = np.empty((len(draws), len(model.values)))
+    log_density = np.empty((len(draws), len(model.values)))
     n_jobs = at_most_jobs(n_jobs, len(draws))
     with single_threaded_blas(), Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as parallel:
         jobs = (delayed(_densities_of_draw)(posterior, int(t), patterns, neighbors) for t in draws)
         for j, densities in enumerate(parallel(jobs)):
-            found[j] = densities
+            log_density[j] = densities
             if watch is not None:
                 watch(j + 1, len(draws))
     assert model.X is not None
     kept = model.leaves.kept
-    return RowDensities(kept, np.asarray(draws), found + model.log_jacobian(model.X[kept]))
+    return RowDensities(kept, np.asarray(draws), log_density + model.log_jacobian(model.X[kept]))
 
 
 def has_densities(posterior: "Posterior") -> bool:
@@ -106,11 +106,11 @@ def _patterns(model: Model) -> list[Pattern]:
     if model.replicates is not None:
         alone = (np.bincount(model.replicates.leaf) == 1)[model.replicates.leaf]
     patterns, group = np.unique(~np.isnan(model.values), axis=0, return_inverse=True)
-    found = []
+    rows_of_patterns = []
     for g, pattern in enumerate(patterns):
         these = np.flatnonzero(group.ravel() == g)
-        found.append((None if pattern.all() else np.flatnonzero(pattern), these, alone[these]))
-    return found
+        rows_of_patterns.append((None if pattern.all() else np.flatnonzero(pattern), these, alone[these]))
+    return rows_of_patterns
 
 
 def _densities_of_draw(
@@ -123,7 +123,7 @@ def _densities_of_draw(
     variances = row_variances(model.noise, state.noise)
     unit = variances if scales is None else variances / scales
     leaf = np.arange(len(variances)) if model.replicates is None else model.replicates.leaf
-    found = np.full(len(variances), np.nan)
+    log_density = np.full(len(variances), np.nan)
     for columns, these, is_alone in patterns:
         problem = model.problem(state, columns=columns)
         alone = these[is_alone]
@@ -132,7 +132,7 @@ def _densities_of_draw(
             if neighbors is not None:
                 rng = np.random.default_rng([_SEED, t])
                 distant = rng.integers(len(times) + 1, size=(len(alone), _N_DISTANT))
-            found[alone] = log_density_of_leaves(
+            log_density[alone] = log_density_of_leaves(
                 children, times, problem, leaf[alone], unit[alone], model.noise.half_df, neighbors, distant
             )
         if not is_alone.all():
@@ -140,5 +140,5 @@ def _densities_of_draw(
             wanted = np.isin(np.arange(len(variances)), these[~is_alone])
             merges, at = model.replicates.expand(children, times)
             densities = log_density_of_replicates(merges, at, problem, variances, wanted, unit, model.noise.half_df)
-            found[wanted] = densities[wanted]
-    return found
+            log_density[wanted] = densities[wanted]
+    return log_density

@@ -100,8 +100,8 @@ def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarra
     require_memory(16 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")
     total = np.zeros(n * (n - 1) // 2)
     for t in range(0, len(values), _TREES_IN_CACHE):
-        some = slice(t, t + _TREES_IN_CACHE)
-        total += mean_over_pairs(children[some], values[some], weights[some])
+        block = slice(t, t + _TREES_IN_CACHE)
+        total += mean_over_pairs(children[block], values[block], weights[block])
     mean: np.ndarray = squareform(total, checks=False)
     return mean
 
@@ -113,18 +113,18 @@ def leaves_under(children: np.ndarray, node: int) -> np.ndarray:
     stack = np.empty(n, np.int64)
     leaves = np.empty(n, np.int64)
     stack[0] = node
-    height, found = 1, 0
+    height, n_leaves = 1, 0
     while height > 0:
         height -= 1
         c = stack[height]
         if c < n:
-            leaves[found] = c
-            found += 1
+            leaves[n_leaves] = c
+            n_leaves += 1
         else:
             stack[height] = children[c - n, 0]
             stack[height + 1] = children[c - n, 1]
             height += 2
-    return leaves[:found]
+    return leaves[:n_leaves]
 
 
 def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:

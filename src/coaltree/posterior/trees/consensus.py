@@ -125,22 +125,22 @@ def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     n, table, weights = posterior.n, clades.clade_table(posterior), posterior.weights
     frequency = np.minimum(clades.frequencies(table, weights), 1.0)
     frequency[frequency > 1 - 1e-9] = 1.0
-    found = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
-    found = found[np.argsort(table.sizes[found], kind="stable")]  # children before parents; the root is last
-    parent = np.full(n + len(found), -1, dtype=np.int64)
+    kept = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
+    kept = kept[np.argsort(table.sizes[kept], kind="stable")]  # children before parents; the root is last
+    parent = np.full(n + len(kept), -1, dtype=np.int64)
     smallest = np.full(n, -1, dtype=np.int64)  # the smallest clade met so far that has the leaf, from the root down
-    for row in range(len(found) - 1, -1, -1):
-        t, k = divmod(int(table.first[found[row]]), n - 1)
+    for row in range(len(kept) - 1, -1, -1):
+        t, k = divmod(int(table.first[kept[row]]), n - 1)
         leaves = clades.leaves_under(posterior.draws.children[t], n + k)
         parent[n + row] = smallest[leaves[0]]
         smallest[leaves] = n + row
     parent[:n] = smallest
-    median = raised(parent, clades.time_medians(table, posterior.draws.times, weights, found))
+    median = raised(parent, clades.time_medians(table, posterior.draws.times, weights, kept))
     in_time = np.argsort(median, kind="stable")
-    number = np.arange(n + len(found))
-    number[n + in_time] = np.arange(n, n + len(found))
-    nodes: list[list[int]] = [[] for _ in found]
-    for node in np.lexsort((number, np.append(np.ones(n), table.sizes[found]))):  # smaller clades first
+    number = np.arange(n + len(kept))
+    number[n + in_time] = np.arange(n, n + len(kept))
+    nodes: list[list[int]] = [[] for _ in kept]
+    for node in np.lexsort((number, np.append(np.ones(n), table.sizes[kept]))):  # smaller clades first
         if parent[node] >= 0:
             nodes[number[parent[node]] - n].append(int(number[node]))
-    return ConsensusTree(nodes, median[in_time], frequency[found][in_time], posterior.labels)
+    return ConsensusTree(nodes, median[in_time], frequency[kept][in_time], posterior.labels)

@@ -93,26 +93,26 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
             "rows must be a list of names or numbers of rows, a mask, or an index such as X.index[:3], "
             f"not {shortened(repr(rows)) if isinstance(rows, str | bytes) else type(rows).__name__}."
         )
-    given = list(rows)
+    members = list(rows)
     member = np.zeros(n, bool)
-    if given and all(isinstance(value, bool | np.bool_) for value in given):
-        member = np.array(list(pandas_output.in_order_of(rows if hasattr(rows, "iloc") else given, posterior)), bool)
+    if members and all(isinstance(value, bool | np.bool_) for value in members):
+        member = np.array(list(pandas_output.in_order_of(rows if hasattr(rows, "iloc") else members, posterior)), bool)
         if len(member) != n:
             raise InputError(f"rows is a mask of {len(member):,} entries, but there are {n:,} leaves.")
-    elif given and all(map(is_whole, given)) and not hasattr(rows, "get_indexer"):  # as an Index has
+    elif members and all(map(is_whole, members)) and not hasattr(rows, "get_indexer"):  # as an Index has
         index = posterior.info.get(INDEX)
         if isinstance(index, dict) and index.get("is_integer") is True and labels != default_labels(n):
             raise InputError(
                 "rows are numbers, which may be positions or names, as the index of the fitted table has numbers too: "
                 "give a mask, names as text, or an index such as X.index[:3]."
             )
-        wrong = [number for number in given if not 0 <= number < n]
+        wrong = [number for number in members if not 0 <= number < n]
         if wrong:
             raise InputError(f"rows must be numbers from 0 to {n - 1}, not {shortlist(wrong, 3)}.")
-        member[np.array(given, np.int64)] = True
+        member[np.array(members, np.int64)] = True
     else:
         place = {label: leaf for leaf, label in enumerate(labels)}
-        names = [str(name) for name in given]
+        names = [str(name) for name in members]
         unknown = [repr(name) for name in dict.fromkeys(names) if name not in place]
         if unknown:
             raise InputError(

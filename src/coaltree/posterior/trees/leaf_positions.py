@@ -35,8 +35,8 @@ def fill_windows(window: np.ndarray) -> None:
 def latest(window: np.ndarray, exponent: np.ndarray, low: int, high: int) -> int:
     """The latest merge between positions low < high: two windows of 2^l gaps, l = floor(log2(high - low)), cover it."""
     level = exponent[high - low]
-    found: int = max(window[level, low], window[level, high - (1 << level)])
-    return found
+    last: int = max(window[level, low], window[level, high - (1 << level)])
+    return last
 
 
 def mean_over_pairs(children: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:

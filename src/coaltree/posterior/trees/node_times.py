@@ -32,8 +32,8 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarra
     def both(times: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.append(weighted_quantile(times, weights, 0.5), shortest_interval(times, weights, level))
 
-    found = _summaries(posterior, tree, level, both, 3)
-    return found[:, 0], found[:, 1:]
+    summary = _summaries(posterior, tree, level, both, 3)
+    return summary[:, 0], summary[:, 1:]
 
 
 def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:

@@ -74,8 +74,8 @@ def exact_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
     """(n-1,) exact support of the clades of a tree over the posterior's leaves, in their order."""
     table = clades.clade_table(posterior)
     frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
-    found = clades.find(table, tree.clade_keys())
-    return np.where(found >= 0, frequency[found], 0.0)
+    ids = clades.find(table, tree.clade_keys())
+    return np.where(ids >= 0, frequency[ids], 0.0)
 
 
 def transfer_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
@@ -137,12 +137,12 @@ def _transfers(
             for z in range(s):  # an assignment of a whole slice takes seconds to compile, for its error message
                 at[low + z] = merged[z]
             ancestor = latest(window, exponent, merged[0], merged[s - 1])
-            least, found = size[n + ancestor] - s, ancestor
+            least, nearest = size[n + ancestor] - s, ancestor
             if least > 0:
-                least, found = _closest(merged[:s], window, exponent, size, stack, stacked)
+                least, nearest = _closest(merged[:s], window, exponent, size, stack, stacked)
             total[k] += weights[t] * least
             if row_of[k] >= 0 and least <= close[k]:
-                closest[row_of[k], t] = found
+                closest[row_of[k], t] = nearest
     return total
 
 
@@ -155,7 +155,7 @@ def _closest(
     Gap x stands between leaves x and x + 1 of A; as long as no later one comes, a gap waits on the stack.
     """
     n, s = (len(size) + 1) // 2, len(at)
-    least, found, most = s - 1, -1, 1
+    least, nearest, most = s - 1, -1, 1
     height = 0
     for x in range(s):
         gap = latest(window, exponent, at[x], at[x + 1]) if x < s - 1 else n
@@ -165,7 +165,7 @@ def _closest(
             shared = x - (stack[height - 1] if height > 0 else -1)
             distance = s + size[n + merge] - 2 * shared
             if distance < least or (distance == least and shared > most):
-                least, found, most = distance, merge, shared
+                least, nearest, most = distance, merge, shared
         stack[height], stacked[height] = x, gap
         height += 1
-    return least, found
+    return least, nearest

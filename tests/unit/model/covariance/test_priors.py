@@ -67,7 +67,7 @@ def test_priors_have_marginals_by_bayes_rule(prior):
         squares = U.T @ U if d else float(np.vdot(U, U))
         value = np.array([[1.1, -0.2], [-0.2, 0.6]]) if d else 1.3
         likelihood = stats.multivariate_normal(np.zeros(max(d, 1)), value).logpdf(U).sum()
-        by_bayes.append(likelihood + prior.log_density(value) - prior.given(5, squares).log_density(value))
+        by_bayes.append(likelihood + prior.log_density(value) - prior.updated(5, squares).log_density(value))
         sums.append(prior.log_marginal(5, squares))
     assert sums[0] - sums[1] == pytest.approx(by_bayes[0] - by_bayes[1], abs=1e-10)
 

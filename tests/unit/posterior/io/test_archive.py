@@ -32,7 +32,7 @@ def assert_same(a, b):
         np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(a.model.X, b.model.X)
     assert (a.labels, a.log_evidence, a.model.columns) == (b.labels, b.log_evidence, b.model.columns)
-    assert (a.model.noise.given, a.draws.is_chain) == (b.model.noise.given, b.draws.is_chain)
+    assert (a.model.noise.settings, a.draws.is_chain) == (b.model.noise.settings, b.draws.is_chain)
     assert a.theta.keys() == b.theta.keys()
     for name in a.theta:
         np.testing.assert_array_equal(a.theta[name], b.theta[name])
