@@ -88,10 +88,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
-    """Write the cluster of each leaf, counted from 1, probabilities, whether it is in no clade of the cut, annotations.
-
-    Rows with missing values only are in no tree; they have empty cells.
-    """
+    """Write of each leaf its cluster, counted from 1, probabilities, whether it is in no clade of the cut, annotations."""
     columns: dict[str, Any] = {
         "cluster": answer.labels + 1,
         "probability": answer.probability.round(4),

@@ -203,17 +203,12 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
 
 def _annotate(post: "Posterior", source: "TableFile") -> None:
     """Keep the leaf annotations with their posterior."""
-    import numpy as np
-
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     if not source.annotations:
         return
-    annotations = source.annotations
-    kept = (~np.isnan(source.table.values).all(axis=1)).nonzero()[0]
-    if len(kept) == len(post.model.row_labels):  # rows with missing values only are in no tree
-        annotations = {name: [values[i] for i in kept] for name, values in annotations.items()}
-    post.info[KEPT] = {name: of_leaves(values, post.model.groups) for name, values in annotations.items()}
+    groups = post.model.groups
+    post.info[KEPT] = {name: of_leaves(values, groups) for name, values in source.annotations.items()}
 
 
 def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":

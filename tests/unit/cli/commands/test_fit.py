@@ -10,7 +10,6 @@ import threading
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import coaltree as ct
@@ -435,31 +434,6 @@ def test_fit_warns_of_columns_of_classes(flowers, tmp_path, capsys, blank_pages)
     assert "column 'class' has 2 distinct whole numbers" in message
     assert "--drop class" in message
     assert "--label class" in message
-
-
-def test_fit_keeps_the_place_of_rows_without_values(tmp_path, capsys):
-    rows = [f"r{i},{i % 2 * 9 + i / 10},{i % 2 * 9 - i / 7},{'ab'[i % 2]}" for i in range(8)]
-    rows[2], rows[5] = "r2,,,a", "r5,NA,,b"
-    (tmp_path / "x.csv").write_text("\n".join(["name,x,y,kind", *rows]) + "\n")
-    command = [
-        "fit",
-        str(tmp_path / "x.csv"),
-        "--out",
-        str(tmp_path / "out"),
-        "--label",
-        "kind",
-        "--clusters",
-        "2",
-        *SHORT,
-    ]
-    assert main(command) == 0
-    assert "2 rows with missing values only are left out of the tree: 'r2', 'r5'." in capsys.readouterr().err
-    table = pd.read_csv(tmp_path / "out" / "clusters.csv")
-    assert table.iloc[:, 0].tolist() == [f"r{i}" for i in range(8)]
-    assert table["cluster"].isna().tolist() == [i in (2, 5) for i in range(8)]
-    assert table["kind"].isna().tolist() == table["cluster"].isna().tolist()
-    kept = table.dropna(subset=["cluster"])
-    assert kept.groupby("kind")["cluster"].nunique().tolist() == [1, 1]
 
 
 def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
