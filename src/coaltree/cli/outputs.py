@@ -88,7 +88,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
-    """Write of each leaf its cluster, counted from 1, probabilities, whether it is in no clade of the cut, annotations."""
+    """Write each leaf with its cluster, counted from 1, probabilities, whether it is in no clade, and annotations."""
     columns: dict[str, Any] = {
         "cluster": answer.labels + 1,
         "probability": answer.probability.round(4),
