@@ -48,7 +48,7 @@ def one_fit(name, X, digits, iterations, warmup, seed):
 def fit(X, name, iterations, warmup, seed):
     covariance = {"regraft, Spherical": ct.Spherical(), "regraft, Matérn": ct.Matern32((2.0, 2.0), 0.1, (8, 8))}[name]
     options = {"n_samples": iterations, "n_warmup": warmup, "n_chains": 1, "random_state": seed, "progress": False}
-    return ct.fit(X, covariance, "regraft", **options)
+    return ct.fit(X, covariance, "regraft", noise=0.0, **options)
 
 
 def run(options, n_images=None, iterations=ITERATIONS, warmup=WARMUP):

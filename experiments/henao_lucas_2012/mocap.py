@@ -101,6 +101,7 @@ def fit(X, covariance, sampler, seed, kept=None, dropped=None):
         SAMPLERS[sampler],
         n_samples=kept,
         n_warmup=dropped,
+        noise=0.0,
         n_chains=1,
         random_state=seed,
         progress=False,

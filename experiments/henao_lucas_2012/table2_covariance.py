@@ -48,13 +48,12 @@ TRIED_WITH_OTHERS = ("MPost2", "Regraft")
 
 
 def fit(X, sampler, seed, iterations=None, dropped=None, start=START):
-    """The paper's alternation: one chain, ℓ learnt, everything else known."""
+    """The paper's alternation: one chain, ℓ learnt, everything else known; the model has no noise at its leaves."""
     iterations, dropped = iterations or ITERATIONS, dropped or DROPPED
     covariance = ct.SquaredExponential(length2=start, noise=NOISE, learn=("length2",))
     kept = iterations - dropped
-    return ct.fit(
-        X, covariance, sampler, n_samples=kept, n_warmup=dropped, n_chains=1, random_state=seed, progress=False
-    )
+    options = {"n_samples": kept, "n_warmup": dropped, "n_chains": 1, "random_state": seed, "progress": False}
+    return ct.fit(X, covariance, sampler, noise=0.0, **options)
 
 
 def length_errors(post, length2):

@@ -44,7 +44,7 @@ def one_fit(name, X, covariance, hidden, phase, iterations, warmup):
     seen = X.copy()
     seen[hidden] = np.nan
     options = {"n_samples": iterations, "n_warmup": warmup, "n_chains": CHAINS, "random_state": 0, "progress": False}
-    post, seconds = timed(lambda: ct.fit(seen, covariance, SAMPLER, **options))
+    post, seconds = timed(lambda: ct.fit(seen, covariance, SAMPLER, noise=0.0, **options))
     drawn = post.draws.imputed[:, hidden[np.isnan(seen)]]
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     record = {"method": name, "cpu_seconds": seconds} | agreement(post, phase) | _errors(drawn.mean(axis=0), X[hidden])
