@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
 MAX_COUNT, MAX_CHAINS, MAX_JOBS, MAX_NOISE = 10**9, 10**4, 10**4, 1e150  # those of `fit`, known before it is imported
-DEFAULT_CHAINS = 2  # as in `fit`
 
 
 class PathName(click.Path):
@@ -132,7 +131,7 @@ def sampling_options(command: Any) -> Any:
             help="With --samples auto: maximum time.",
         ),
         click.option(
-            "--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS,
+            "--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=2,
             help="Number of independent chains.",
         ),
         click.option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=jobs),

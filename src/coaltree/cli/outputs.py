@@ -30,10 +30,6 @@ FILES = {
     "report.html": "a page to explore in a browser; works offline",
 }
 
-MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
-MAX_LEAVES_IN_TREES = 100_000  # of all sampled trees in a file, some 40 bytes each: 4 MB
-FIGURE_DPI = 150
-
 
 def write_result(
     folder: Path, post: Posterior, n_clusters: int | None, title: str
@@ -78,7 +74,7 @@ def _writers(
 
 def trees_to_write(n_leaves: int) -> int:
     """Number of sampled trees in a file: 1,000, or fewer of more than 100 leaves, but at least ten."""
-    return max(10, min(1000, MAX_LEAVES_IN_TREES // n_leaves))
+    return max(10, min(1000, 100_000 // n_leaves))  # some 40 bytes a leaf: 4 MB
 
 
 def write_text(path: Path, text: str) -> None:
@@ -94,7 +90,7 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
         "probability": answer.probability.round(4),
         "in_no_clade": ["yes" if joined else "" for joined in answer.in_no_clade],
     }
-    if 1 < answer.n_clusters <= MAX_PROBABILITY_COLUMNS:
+    if 1 < answer.n_clusters <= 20:
         columns |= {f"cluster_{c + 1}": probability for c, probability in enumerate(answer.membership.round(4).T)}
         columns["none"] = answer.none.round(4)
     leaf = leaves_one(leaves_are(post))
@@ -133,5 +129,5 @@ def save_figure(figure: Any, paths: Iterable[Path]) -> None:
 
     for path in paths:
         with replacing(path, "wb") as file:
-            style.save(figure, file, path.suffix.removeprefix(".").lower(), dpi=FIGURE_DPI)
+            style.save(figure, file, path.suffix.removeprefix(".").lower(), dpi=150)
     pyplot.close(getattr(figure, "figure", figure))

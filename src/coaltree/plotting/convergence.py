@@ -9,8 +9,6 @@ from ..posterior.diagnostics.convergence import series
 from ..posterior.posterior import Posterior
 from .style import LEGEND, PALETTE, new_axes
 
-MAX_CHAINS_IN_LEGEND = 12
-
 
 def convergence(posterior: Posterior, names: Sequence[str] | None = None) -> np.ndarray:
     """Draw trace plots in a new figure: one panel for each quantity, one line for each chain.
@@ -50,6 +48,6 @@ def convergence(posterior: Posterior, names: Sequence[str] | None = None) -> np.
         panel.margins(x=0.01)
         panel.spines[["top", "right"]].set_visible(False)
     panels[-1].set_xlabel("draw")
-    if 1 < len(chains) <= MAX_CHAINS_IN_LEGEND:
+    if 1 < len(chains) <= 12:
         panels[0].legend(ncols=len(chains), loc="lower right", bbox_to_anchor=(1, 0.98), **LEGEND)
     return panels

@@ -27,7 +27,6 @@ _MIN_POINTS_PER_NUMBER = 9.0  # room of a tip from which on supports are printed
 _MIN_POINTS_PER_NAME, _MIN_POINTS_PER_LINE = 6.0, 3.0  # between leaves with names, and without
 _MAX_TIPS = 60  # of a larger tree in a new figure
 _MIN_SUPPORT = 0.5  # that is shown
-_MAX_IN_LEGEND = 30  # clusters
 _GRADES = ((0.95, style.INK), (0.75, style.PALE), (_MIN_SUPPORT, "white"))  # least support, shade of its dot
 
 
@@ -104,7 +103,7 @@ def dendrogram(
     drawing.write_names(names, draw_strips(ax, direction, layout, strips))
     taken = drawing.number_clusters() if cluster_names is None else []
     lines: list[Sequence[Artist]] = []
-    if posterior is not None and number is not None and n_clusters is not None and n_clusters <= _MAX_IN_LEGEND:
+    if posterior is not None and number is not None and n_clusters is not None and n_clusters <= 30:
         lines.append(_stability_line(posterior, number))
     if node_support is not None:
         lines.append(drawing.draw_support(node_support, taken))

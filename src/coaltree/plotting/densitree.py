@@ -15,7 +15,6 @@ from .clusters import as_clusters
 from .geometry import Direction, arrange, time_scale_for
 
 _OTHERS = "#808080"  # branches above several clusters
-_MAX_VECTOR_LINES = 20_000  # a PDF with more could not be opened, so they are rasterized
 
 
 def densitree(
@@ -64,7 +63,7 @@ def densitree(
         lines = _lines(children_, times_, layout.across[: mean.n], direction)
         colors = mixed if number is None else _colors(children_, number, mixed)
         collection = LineCollection(list(lines), colors=colors, **{"linewidths": 0.7, **line_style})
-        collection.set(label=label, rasterized=len(lines) > _MAX_VECTOR_LINES)
+        collection.set(label=label, rasterized=len(lines) > 20_000)  # no program opens such a PDF
         ax.add_collection(collection, autolim=False)
     names = [mean.labels[leaf] for leaf in layout.tips]
     size = style.font_that_fits(direction.length_across(ax) / layout.total_width) if labels else None

@@ -18,7 +18,6 @@ from .style import MAX_NAME, MAX_UPRIGHT_NAME, as_texts, new_axes
 MAX_UNFOLDED_LEAVES = 150  # that a new figure has room for; in larger trees clusters are folded
 MIN_TIPS = 12  # of a tree whose clusters are folded: where there are fewer clusters, the largest are opened
 _WIDTH_PER_DOUBLING = 0.2  # a folded clade of m leaves is 1 + 0.2 log2(m) leaves wide
-_INCHES_PER_CHARACTER = 0.07  # of a name
 
 
 class TreeLayout(NamedTuple):
@@ -164,7 +163,7 @@ class Direction(NamedTuple):
         """Make a figure that fits a tree with so many tips, and names of so many characters."""
         most = max(9.0, 0.112 * n_tips) if n_tips <= MAX_UNFOLDED_LEAVES else 9.0
         across = float(np.clip(1.2 + 0.17 * n_tips, 3.0, most))
-        beside = _INCHES_PER_CHARACTER * min(name_length, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME)
+        beside = 0.07 * min(name_length, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME)
         return new_axes(max(across, 5.5), 4.2 + beside) if self.is_upright else new_axes(6.0 + beside, across)
 
     def points(self, across: ArrayLike, time: ArrayLike) -> np.ndarray:

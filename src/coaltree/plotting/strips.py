@@ -17,7 +17,6 @@ from ..posterior.leaf_annotations import LeafAnnotation, read_annotations
 from .geometry import Direction, TreeLayout
 from .style import LEGEND_FONT, STRIP_PALETTE, as_text, as_texts, legend_line, text_entry
 
-_MAX_LEGEND_ENTRIES = 12
 _WIDTH, _PITCH, _GAP = 9.0, 12.0, 2.0  # points of paper: a strip, from one to the next, from the leaves to the first
 _BLACK = (0.0, 0.35, 0.6)  # share of black each time that the palette is used again
 _MISSING = "none"  # no colour
@@ -132,7 +131,7 @@ def strip_lines(strips: Sequence[Strip]) -> list[list[Artist]]:
 
 
 def _legend_entries(strip: Strip) -> list[Artist]:
-    shown = strip.meanings[:_MAX_LEGEND_ENTRIES]
+    shown = strip.meanings[:12]
     texts = as_texts([text for text, _ in shown], 30)
     entries: list[Artist] = [
         Patch(facecolor=color, edgecolor="none", label=text) for text, (_, color) in zip(texts, shown, strict=True)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .posterior import Posterior
 
 KEPT = "label_columns"  # where a posterior keeps them
-_MAX_CLASSES = 20  # numbers with more distinct values than this are measurements,
-_MAX_OWN_CLASSES = 4  # and with more than this, where most rows have one of their own
 _MISSING = frozenset({"", "nan", "none", "na", "n/a", "<na>", "nat"})
 
 
@@ -117,7 +115,8 @@ def _read_column(name: str, values: Any, n: int, what: str) -> LeafAnnotation:
         raise InputError(f"{what} {name!r} has no value at all; give one for each leaf.")
     are_numbers = not any(math.isnan(_number(text)) for text in present)
     distinct = set(present)
-    if are_numbers and (len(distinct) > _MAX_CLASSES or len(distinct) > max(len(present) / 2, _MAX_OWN_CLASSES)):
+    # Numbers with more than 20 values are measurements, and so are those where most rows have one of their own.
+    if are_numbers and (len(distinct) > 20 or len(distinct) > max(len(present) / 2, 4)):
         return LeafAnnotation(name, (), np.full(len(texts), -1), np.array([_number(text) for text in texts]))
     levels = in_order(distinct)
     code_of = {level: code for code, level in enumerate(levels)} | {"": -1}

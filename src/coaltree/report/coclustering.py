@@ -18,8 +18,6 @@ from .text import percent
 
 MAX_LEAVES_OPENING = 512  # across, at the number of clusters that the page opens with
 MAX_LEAVES = 180  # and at others
-MAX_DRAWS = 1000
-MAX_UNCERTAIN = 8
 
 
 def coclustering_figure(
@@ -27,7 +25,7 @@ def coclustering_figure(
 ) -> dict[str, Any]:
     """Return the co-clustering in tree order of every partition shown, `opened` being the one the page opens with."""
     n = posterior.n
-    draws = pick_evenly(posterior.weights, min(len(posterior), MAX_DRAWS))
+    draws = pick_evenly(posterior.weights, min(len(posterior), 1000))
     children, weights = posterior.draws.children[draws], np.full(len(draws), 1.0 / len(draws))
     levels = []
     for k in sorted(set(shown) - {1, n}):
@@ -46,7 +44,7 @@ def uncertain_leaves(posterior: Posterior, answer: ClusterAnswer) -> dict[str, A
     others = answer.membership.copy()
     others[np.arange(len(own)), answer.labels] = -1.0
     other = others.argmax(axis=1)
-    listed = [i for i in np.lexsort((own, ~elsewhere))[:MAX_UNCERTAIN].tolist() if own[i] < MIN_CERTAIN]
+    listed = [i for i in np.lexsort((own, ~elsewhere))[:8].tolist() if own[i] < MIN_CERTAIN]
     leaves = [
         {
             "label": posterior.labels[i],

@@ -17,9 +17,6 @@ from .text import printable
 LEVEL = 0.9  # of the credible intervals
 MAX_COLUMNS = 256
 MAX_CELLS = 160_000  # of the data; two characters each
-MAX_CELLS_TWICE = 60_000  # of data that the page has both scaled and as they are
-_MAX_SD_RATIO = 10.0  # columns whose standard deviations differ more are each scaled,
-_MIN_SHARE_WITHIN = 0.5  # and so are those with a smaller share of the variance within than between them
 
 
 def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
@@ -64,7 +61,7 @@ def data_figure(values: np.ndarray, names: list[str], order: np.ndarray) -> dict
         "missing": int(np.isnan(values).sum()),
         **_coded(values, n_rows, n_columns, is_scaled),
     }
-    if values.shape[1] > 1 and n_rows * n_columns <= MAX_CELLS_TWICE:
+    if values.shape[1] > 1 and n_rows * n_columns <= 60_000:  # both take room on the page
         content["other"] = _coded(values, n_rows, n_columns, not is_scaled)
     if n_columns == len(names):
         mean, sd = moments(values)
@@ -98,7 +95,7 @@ def scales_differ(values: np.ndarray) -> bool:
         return False
     mean, sd = mean[varying], sd[varying]
     within = np.square(sd).mean()
-    return bool(sd.max() > _MAX_SD_RATIO * sd.min() or within < _MIN_SHARE_WITHIN * (within + mean.var()))
+    return bool(sd.max() > 10.0 * sd.min() or within < 0.5 * (within + mean.var()))
 
 
 def standardised(values: np.ndarray) -> np.ndarray:

@@ -14,11 +14,6 @@ from . import pixels, svg
 from .text import printable
 
 MAX_ROWS = 12  # entries of an array that are shown one by one
-MAX_LINES = 240  # entries of a longer array, in a common picture
-MAX_CELLS_ACROSS = 96
-MAX_OUTLIERS = 8
-N_STRONGEST = 3  # correlations that are named
-N_COMPONENTS, N_LOADINGS = 3, 8  # that are named
 
 
 def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
@@ -55,15 +50,15 @@ def loadings(posterior: Posterior) -> list[tuple[str, list[tuple[str, float]]]]:
     if not isinstance(covariance, Components):
         return []
     columns, shown = posterior.model.used_columns, []
-    for name, loading in zip(posterior.model.coordinate_names, covariance.loadings.T[:N_COMPONENTS], strict=False):
-        largest = np.argsort(-np.abs(loading), kind="stable")[:N_LOADINGS]
+    for name, loading in zip(posterior.model.coordinate_names, covariance.loadings.T[:3], strict=False):
+        largest = np.argsort(-np.abs(loading), kind="stable")[:8]
         shown.append((name, [(printable(columns[j]), float(loading[j])) for j in largest]))
     return shown
 
 
 def _vector(draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
     """Medians and intervals of many entries, in one picture, and the names of the largest."""
-    shown = evenly_spaced(len(columns), MAX_LINES)
+    shown = evenly_spaced(len(columns), 240)
     ends = np.array([weighted_quantile(draws[:, j], weights, svg.INTERVAL) for j in shown]).T
     largest = [columns[j] for j in shown[np.argsort(-ends[1])[:3]]]
     named = [columns[j] for j in shown]
@@ -76,10 +71,10 @@ def _correlation(
     """Posterior mean of the correlation matrix for the page's script, and its strongest pairs of columns."""
     sd = np.sqrt(np.diagonal(draws, axis1=1, axis2=2))
     mean = np.einsum("t,tij->ij", weights, draws / (sd[:, :, None] * sd[:, None, :]))
-    m = min(len(mean), MAX_CELLS_ACROSS)
+    m = min(len(mean), 96)
     codes = pixels.values(pixels.shrink(mean, m, m), -1.0, 1.0)
     i, j = np.triu_indices(len(mean), 1)
-    order = np.argsort(-np.abs(mean[i, j]))[:N_STRONGEST]
+    order = np.argsort(-np.abs(mean[i, j]))[:3]
     strongest = [(columns[i[k]], columns[j[k]], mean[i[k], j[k]]) for k in order]
     return {"size": m, "names": pixels.block_names(columns, m), "codes": codes}, strongest
 
@@ -90,7 +85,7 @@ def summarize_noise(posterior: Posterior) -> dict[str, Any]:
     return {
         "noise": None if posterior.model.noise.settings.level == 0.0 else describe_noise(posterior),
         "has_errors": posterior.model.errors is not None,
-        "outliers": outliers and outliers[:MAX_OUTLIERS],
+        "outliers": outliers and outliers[:8],
         "n_outliers": len(outliers or ()),
         "rows": describe_rows(posterior),
     }

@@ -11,8 +11,6 @@ from ..posterior.diagnostics.model_checks import ModelCheck
 from ..posterior.posterior import Posterior
 
 INTERVAL = np.array([0.05, 0.5, 0.95])
-LOG_SCALE_ABOVE = 20.0  # ratio of the largest to the smallest quantity
-MAX_POINTS = 400  # of a line
 
 
 def histogram(draws: np.ndarray, weights: np.ndarray, n_bins: int = 28) -> dict[str, Any]:
@@ -28,7 +26,7 @@ def histogram(draws: np.ndarray, weights: np.ndarray, n_bins: int = 28) -> dict[
 
 def intervals(lows: np.ndarray, medians: np.ndarray, highs: np.ndarray) -> dict[str, Any]:
     """Lows, medians and highs of many quantities, on a logarithmic scale where positive ones differ a lot."""
-    is_log = bool(lows.min() > 0 and medians.max() > LOG_SCALE_ABOVE * medians.min())
+    is_log = bool(lows.min() > 0 and medians.max() > 20.0 * medians.min())
     scale = np.log if is_log else np.asarray
     bottom, top = float(lows.min() if is_log else min(0.0, lows.min())), float(highs.max())
     if not top > bottom:
@@ -86,7 +84,7 @@ def trace(posterior: Posterior) -> dict[str, Any] | None:
     n_draws = max(map(len, chains))
     lines = []
     for draws in chains:
-        at = np.arange(0, len(draws), max(1, -(-len(draws) // MAX_POINTS)))
+        at = np.arange(0, len(draws), max(1, -(-len(draws) // 400)))
         at = at[np.isfinite(draws[at])]
         lines.append(np.stack([at / max(n_draws - 1, 1), np.interp(draws[at], (bottom, top), (0, 1))], axis=1).tolist())
     return {"y_ends": (bottom, top), "n_draws": n_draws, "lines": lines}

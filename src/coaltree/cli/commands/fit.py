@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "components", "squared_exponential", "matern32")
 CHECKPOINT = "checkpoint.npz"
-MAX_CLUSTERS_SHOWN, MAX_CLASSES_SHOWN, MAX_CLASS_NAME = 12, 8, 16  # beside annotations; characters of a name
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
     auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else
@@ -282,14 +281,14 @@ def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") ->
 
     name = shortened(annotation.name)
     if annotation.numbers is not None:
-        medians = pandas.Series(annotation.numbers).groupby(answer.labels + 1).median().head(MAX_CLUSTERS_SHOWN)
+        medians = pandas.Series(annotation.numbers).groupby(answer.labels + 1).median().head(12)
         return f"{name}: medians {', '.join(f'{median:.4g} in cluster {c}' for c, median in medians.items())}"
     observed = annotation.codes >= 0
     of = agreement(answer.labels[observed], annotation.codes[observed])
     title = f"{name}: adjusted Rand index {of.ari:.2f}, purity {of.purity:.2f}"
-    if len(annotation.levels) > MAX_CLASSES_SHOWN:
+    if len(annotation.levels) > 8:
         return f"{title} ({len(annotation.levels)} classes)"
     clusters = [f"cluster {c + 1}" for c in np.unique(answer.labels[observed])]
-    classes = [shortened(level, MAX_CLASS_NAME) for level in annotation.levels]
-    table = pandas.DataFrame(of.table, clusters, classes).head(MAX_CLUSTERS_SHOWN)
+    classes = [shortened(level, 16) for level in annotation.levels]
+    table = pandas.DataFrame(of.table, clusters, classes).head(12)
     return f"{title}\n{textwrap.indent(table.to_string(), '  ')}"

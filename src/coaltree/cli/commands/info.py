@@ -14,9 +14,6 @@ from ..shell import commands, echo
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
 
-MAX_OUTLIERS = 8
-MAX_PARAMETERS = 20  # entries of a parameter that are shown one by one
-
 
 @commands.command()
 @posterior_argument
@@ -80,7 +77,7 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         auto = post.info.get("covariance_choice")
         yield "covariance", f"auto: {auto}" if auto else type(post.model.covariance).__name__
     yield "noise", describe_noise(post)
-    for row in find_outliers(post, MAX_OUTLIERS):
+    for row in find_outliers(post, 8):
         yield "outlier", str(row)
 
 
@@ -91,7 +88,7 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
 
     for parameter, draws in post.theta.items():
         name = in_words(parameter)
-        if draws.ndim > 2 or draws[0].size > MAX_PARAMETERS:
+        if draws.ndim > 2 or draws[0].size > 20:  # too many to show one by one
             yield f"{name} matrix" if draws.ndim > 2 else name, f"draws of shape {draws.shape[1:]}"
             continue
         titles = [name] if draws.ndim == 1 else [f"{name}, {column}" for column in post.model.coordinate_names]

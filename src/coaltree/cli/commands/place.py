@@ -13,8 +13,6 @@ from ..shell import commands, echo
 if TYPE_CHECKING:
     from ...posterior.predictive.placement import Placement
 
-MAX_NAMED_LEAVES = 5  # of a clade
-
 
 @commands.command()
 @options.posterior_argument
@@ -80,5 +78,5 @@ def _columns(placed: "Placement") -> dict[str, Any]:
         "time_high": texts(high),
         "clade_probability": texts(share for share, _ in clades),
         "clade_size": [len(leaves) for _, leaves in clades],
-        "clade": ["; ".join(names[:MAX_NAMED_LEAVES]) + "; …" * (len(names) > MAX_NAMED_LEAVES) for _, names in clades],
+        "clade": ["; ".join(names[:5]) + "; …" * (len(names) > 5) for _, names in clades],
     }

@@ -10,8 +10,6 @@ import click
 
 from ..shell import commands, echo
 
-N_ROWS, N_MANY_ROWS = 12, 2100  # neighbours of many rows are searched in another way
-
 
 @commands.command()
 @click.option("--part", type=int, hidden=True, help="Compile what a first fit needs, from this part on, silently.")
@@ -56,7 +54,7 @@ def use_everything(folder: Path) -> None:
 
     # long enough to compute R-hat, as runs of the default length do, and intervals of times
     short: dict[str, Any] = {"n_samples": 36, "n_warmup": 4, "random_state": 0, "progress": False}
-    few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (N_ROWS, N_MANY_ROWS))
+    few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (12, 2100))  # many: other searches
     few[0] *= 10.0  # an outlier
     with_missing = few.copy()
     with_missing[1, 2] = np.nan
@@ -70,5 +68,5 @@ def use_everything(folder: Path) -> None:
         post.loo()
         post.support([0, 1])
         post.place(X[:2] + 0.1)
-    fit(few, groups=[i // 2 for i in range(N_ROWS)], **short)
+    fit(few, groups=[i // 2 for i in range(12)], **short)
     fit(many, n_samples=2, n_warmup=1, n_chains=1, random_state=0, progress=False)

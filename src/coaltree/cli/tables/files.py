@@ -20,7 +20,6 @@ from .numbers import is_missing, looks_like_a_number, number
 
 SUFFIXES = ".csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz"
 NAME_HEADINGS = frozenset({"", "id", "index", "leaf", "label", "name", "row", "unnamed: 0"})  # of a column of row names
-N_SNIFFED_LINES = 30
 _SEPARATORS = {"\t": "tab", ";": "';'", ",": "','", "|": "'|'", " ": "blanks"}
 
 
@@ -60,7 +59,7 @@ def read_cells(path: Path, header: bool | None, decimal: str, array: str | None)
 
 def _read_text(path: Path, header: bool | None, decimal: str) -> tuple[pandas.DataFrame, str]:
     with open(path, encoding="utf-8-sig", newline="") as file:
-        lines = list(islice(file, N_SNIFFED_LINES))
+        lines = list(islice(file, 30))
     if any("\0" in line for line in lines):
         raise TableError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
     first = next((i for i, line in enumerate(lines, 1) if line.strip()), None)

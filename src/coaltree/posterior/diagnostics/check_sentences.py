@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 STUDENT, FULL, COMPONENTS = 'noise="student"', 'covariance="full"', 'covariance="components"'
 CLEARLY_SKEWED = 3.5  # standardised discrepancies of a column from which on its logarithm is taken with the worst one's
-MAX_TREES_FOR_LATENESS = 100  # their mean tells late leaves
 
 Explained = tuple[str, str]  # the sentence, and the argument or ""
 
@@ -75,7 +74,7 @@ def _outliers(posterior: "Posterior", result: Result) -> Explained:
 
 def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
     """Names of the leaves that join others latest, on average over the trees."""
-    every = max(1, len(posterior) // MAX_TREES_FOR_LATENESS)
+    every = max(1, len(posterior) // 100)
     late = np.mean([lateness(children) for children in posterior.draws.children[::every]], axis=0)
     return [posterior.labels[i] for i in np.argsort(-late, kind="stable")[:most]]
 

@@ -28,7 +28,6 @@ MAX_COLUMNS = 60  # whose correlations are looked at
 LARGE = {"correlation": 0.04, "skewness": 0.18, "tails": 0.05, "outliers": 0.045}
 _VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
-_AGE_BINS = 12
 _MAX_SORTED = 20_000  # contrasts whose quantiles are taken
 _QUANTILES = np.array([math.erf(z / math.sqrt(2.0)) for z in np.linspace(0.1, 3.0, 25)])  # of |z|, evenly spaced
 
@@ -185,7 +184,7 @@ def contrast_sizes(view: View) -> np.ndarray:
 
 def means_by_age(values: np.ndarray) -> np.ndarray:
     """(bins,) means of values of merges in order of age."""
-    ends = np.linspace(0, len(values), min(_AGE_BINS, len(values)) + 1).astype(int)
+    ends = np.linspace(0, len(values), min(12, len(values)) + 1).astype(int)
     means: np.ndarray = np.add.reduceat(values, ends[:-1]) / np.diff(ends)
     return means
 

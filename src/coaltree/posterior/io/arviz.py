@@ -17,8 +17,6 @@ from ..predictive.row_densities import has_densities, log_parts
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-_N_PRIOR_DRAWS = 500
-
 
 def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | None, **settings: Any) -> Any:
     """Draws as ArviZ's InferenceData (DataTree from ArviZ 1.0); `settings` are those of `Posterior.loo`.
@@ -101,7 +99,7 @@ def _prior_draws(posterior: "Posterior") -> dict[str, np.ndarray]:
             continue
         size = None if isinstance(prior, InverseWishart) else posterior.theta[name].shape[1:]
         try:
-            samples[name] = np.stack([prior.sample(rng, size) for _ in range(_N_PRIOR_DRAWS)])[None]
+            samples[name] = np.stack([prior.sample(rng, size) for _ in range(500)])[None]
         except InputError:  # improper
             continue
     return samples
