@@ -24,7 +24,7 @@ from ..posterior.predictive.loo import LeaveOneOut
 from ..posterior.validation import require_densities
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
-MAX_PARETO_K = 0.7
+MAX_PARETO_K = 0.7  # beyond, leave-one-out densities are unreliable (Vehtari, Gelman & Gabry 2017)
 MAX_UNRELIABLE_SHARE = 0.1  # of the rows; from here on the table carries a warning
 
 

@@ -31,7 +31,7 @@ from ...model.process.noise import (
 from ...model.process.student_scales import ScalesOnTree
 from ...numerics.slice_sampling import slice_sample
 
-REPEATS = 2
+REPEATS = 2  # of level and tail scales, which depend on each other
 SLICE_WIDTH = 0.5  # in log λ
 
 LogDensity = Callable[[np.ndarray], float]  # of the rows' variances

@@ -23,7 +23,7 @@ from .conjugate import Full
 from .directions import fitted, principal_directions, why_not_one_unit
 from .priors import InverseGamma, InverseWishart
 
-MIN_COMPONENTS = 2
+MIN_COMPONENTS = 2  # of one, all distances lie on a line
 _FIT_ALONE = "components are found by fit alone; give another covariance here."
 _ROWS_PER_PARAMETER = 6  # of the covariance: K (K + 1) / 2 of them, so that 3 K (K + 1) <= n
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..posterior import Posterior
 
 PRICE = 0.7  # t; `make bench ONLY=n_clusters FULL=1` compares others: lower ones split structureless tables
-MAX_CLUSTERS = 30
+MAX_CLUSTERS = 30  # that are suggested
 _MIN_LEAVES_PER_CLUSTER = 3  # on average
 _N_ERRORS = 2.0  # standard errors of a difference that other draws may show
 

@@ -28,9 +28,9 @@ from .watched import entries, evenly_spaced, watched
 # A run may stop, and is not warned of, within the first three; that of clusters is in `agreement`.
 R_HAT_ABOVE = 1.05
 ESS_BELOW = 50
-ENTRY_ESS_BELOW = 25
-TOPOLOGY_ESS_BELOW = 200
-SPLIT_SD_ABOVE = 0.05
+ENTRY_ESS_BELOW = 25  # of one entry of an array parameter
+TOPOLOGY_ESS_BELOW = 200  # a support then has a standard error of 0.035 at most
+SPLIT_SD_ABOVE = 0.05  # of supports between chains
 
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 
@@ -56,8 +56,8 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     flat = draws.reshape(len(draws), -1)
     if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
         flat = draws[:, *np.tril_indices(draws.shape[1])]
-    entries = evenly_spaced(flat.shape[1], MAX_ENTRIES)
-    stacked = np.moveaxis(flat[:, entries][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
+    shown = evenly_spaced(flat.shape[1], MAX_ENTRIES)
+    stacked = np.moveaxis(flat[:, shown][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
     if stacked.shape[-1] < MIN_DRAWS or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..posterior import Posterior
 
 FALSE_ALARM_RATE = 0.05  # the share of true models in which any check fails, at most
-MIN_LEAVES = 10
+MIN_LEAVES = 10  # of fewer, nothing is checked
 MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
 _REPLICATES_PER_TREE = 5
 _MIN_REPLICATES = 200  # in all, so that p-values can be small enough

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..posterior import Posterior
 
 MAX_ROWS_ALL_BRANCHES = 2000  # up to which every branch counts; above, those that near leaves lead to and a sample
-_MIN_ROWS = 3
+_MIN_ROWS = 3  # without one of two rows there is no tree
 _N_NEIGHBORS, _N_DISTANT = 32, 64  # near leaves at each level of the neighbour graph, and leaves drawn from all
 _SEED = 15
 

@@ -30,7 +30,7 @@ from .particles import ALIVE, Context, Model, last_time, nearest_alive, older_di
 
 _MIN_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
 _EPS_ROUNDING = 1e-10  # an ε below this share of r is rounding
-_LOG_1E15 = 34.6
+_LOG_1E15 = 34.6  # weights that are smaller than the largest by this factor are lost in rounding
 _REACH_ROUNDING = 1e-10  # in log ε, added to a reach: the best pair must not be lost where weights fall that fast
 FULL, CUT = 0, 1  # which integral the weight is
 

@@ -17,7 +17,7 @@ from ..._runtime.jit import jit
 from ..._runtime.typing import Int
 from ...numerics.borrow import borrow
 
-_GROUP_BITS = 6
+_GROUP_BITS = 6  # 64 bins to a group, 64 groups to a block
 _GROUP = 1 << _GROUP_BITS
 
 

@@ -15,7 +15,7 @@ from .nearest import nearest
 
 _N_NEAR = 4  # rows that may be moved with a seed
 _SIZE_BELOW = (0.15, 0.65, 0.85, 1.0)  # cumulative probability of 1, 2, … rows in a block
-_ROWS_PER_SEED, _MAX_SEEDS = 20, 250
+_ROWS_PER_SEED, _MAX_SEEDS = 20, 250  # the rows farthest from their neighbours
 _MIN_ROWS = _N_NEAR + len(_SIZE_BELOW)
 _MAX_ROWS_TO_SEARCH = 5000  # whose neighbours are searched in every iteration, where none are given
 

@@ -21,7 +21,7 @@ from .update import Engine, log_ratio, propose, target_of
 
 _QUANTILES = np.concatenate([[0.002], np.linspace(0.02, 0.98, 25), [0.999]])  # of the prior: scales that are proposed
 _MULTIPLES = 2.0 ** np.arange(1, 10)  # of the last of these, for large errors
-_FIRST_KNOTS, _MAX_KNOTS = 7, 25
+_FIRST_KNOTS, _MAX_KNOTS = 7, 25  # of a density of log s
 _SPACING = 2.0  # between knots where the mass is, times √(columns + degrees of freedom): log s is known to about that
 
 LEAF = np.dtype([("scale", np.float64), ("unit", np.float64)])  # the current scale, the variance at a scale of 1

@@ -37,7 +37,7 @@ from .update import Engine, Rule, make_engine, sweep
 
 _MAX_ROWS_FOR_ALL = 128  # for which "auto" considers every branch
 _GLOBAL_UPDATES = 8  # of a local sweep consider every branch: a small share of the cost for every n
-_UPDATES_PER_ITERATION, _BRANCHES_PER_ITERATION, _MAX_SWEEPS = 2_000, 60_000, 4
+_UPDATES_PER_ITERATION, _BRANCHES_PER_ITERATION, _MAX_SWEEPS = 2_000, 60_000, 4  # small trees are swept up to 4 times
 
 
 @dataclass(frozen=True)
