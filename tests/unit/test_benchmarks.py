@@ -2,7 +2,6 @@
 
 import ast
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,11 @@ import pytest
 
 import benchmarks
 from benchmarks import (
-    bench_growth,
     bench_real,
     bench_repeat,
-    bench_seeds,
     kept,
     labelled_tables,
     pvclust,
-    timing,
 )
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
@@ -67,30 +63,6 @@ def test_a_bin_of_a_reliability_curve_has_the_jackknife_error_of_its_tables():
     assert reliability(results, "clades", 0.2, 0.5) is None
 
 
-def test_growth_shows_what_has_been_measured(tmp_path, monkeypatch, capsys):
-    def measure(n, method):
-        n = int(n)
-        peak = {"peak": 10**6 * n, "commit": "0000000"}
-        if method != bench_growth.COALTREE:
-            return {"seconds": 1e-9 * n**2, **peak}
-        quality = {"recall": 1.0, "beside_truth": 0.01, "start_beside_truth": -1.0, "ari": 1.0}
-        return {"seconds": {"first tree": 1e-6 * n}, **quality, **peak}
-
-    monkeypatch.setattr(kept, "BUILD", tmp_path)
-    monkeypatch.setattr(bench_growth, "measure", measure)
-    monkeypatch.delenv("FULL", raising=False)
-    bench_growth.run()
-    said = capsys.readouterr().out
-    assert "first tree" in said and "1.00" in said
-    lines = [line.split() for line in said.splitlines()]
-    (ward,) = [line for line in lines if line[:2] == ["scipy", "ward"] and "GB" not in line]
-    assert ward[-1] == "2.00"
-    assert lines[-1] == ["measured", "at", "0000000"]
-    monkeypatch.setattr(bench_growth, "measure", None)  # all of it is kept
-    bench_growth.run()
-    assert capsys.readouterr().out.splitlines()[-1] == "measured at 0000000"
-
-
 def test_tables_that_are_not_there_are_named(tmp_path, monkeypatch):
     def without_package():
         raise ModuleNotFoundError("No module named 'some'", name="some")
@@ -134,25 +106,6 @@ def test_real_tables_show_purity_first_and_resume(tmp_path, monkeypatch, capsys)
     assert "coaltree measured at 0000000" in capsys.readouterr().out
 
 
-def test_seeds_agree_where_nine_of_ten_do(capsys):
-    def runs(numbers, least):
-        return [{"suggested": k, "least": least, "range": [k, k + 1]} for k in numbers]
-
-    results = {"one": runs([3] * 9 + [4], 0.8), "two": runs([2] * 5 + [3] * 5, 0.6), "three": runs([5] * 10, 0.4)}
-    bench_seeds.report(dict.fromkeys(results, (150, 4)), results)
-    said = capsys.readouterr().out
-    assert "3 9 of 10 0.80 3 to 4, 9 of 10" in " ".join(said.split())
-    assert said.endswith("at least 90 % of the seeds agree: 2 of 3 tables\n")
-
-
-def test_ten_tables_with_or_without_penguins(monkeypatch):
-    for load in (lambda: (np.zeros((3, 2)), list("aab")), lambda: __import__("no_package_of_this_name")):
-        monkeypatch.setitem(bench_seeds.FURTHER, "penguins", load)
-        found, missing = bench_seeds.tables()
-        assert len(found) == 10 and len(missing) == (0 if "penguins" in found else 1)
-        assert all(np.isfinite(X).all() for X in found.values())
-
-
 def test_short_forms_change_constants_that_exist():
     n_short = 0
     for path in Path(benchmarks.__file__).parent.glob("bench_*.py"):
@@ -165,16 +118,6 @@ def test_short_forms_change_constants_that_exist():
         assert short <= set(assigned), path.name
         n_short += bool(short)
     assert n_short > 5
-
-
-def test_printed_tables_are_kept_as_json(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(timing, "FOLDER", tmp_path)
-    monkeypatch.setattr(timing, "_tables", [])
-    timing.table(("what", "seconds"), [("one", 1.5), ("two", np.float64(2.0))])
-    timing.write_tables("some")
-    (kept_table,) = json.loads((tmp_path / "some.json").read_text())["tables"]
-    assert kept_table == {"header": ["what", "seconds"], "rows": [["one", 1.5], ["two", 2.0]]}
-    assert timing._tables == [] and "1.5" in capsys.readouterr().out
 
 
 def test_pairs_of_supports_are_taken_both_ways_round():
@@ -202,18 +145,3 @@ def test_multiscale_bootstrap_is_sure_of_clear_groups_alone(monkeypatch):
     assert all(0.0 <= value <= 1.0 for value in unbiased.values())
     apart = [abs(probability[group] - trees.get(group, 0.0)) for group in probability]
     assert max(apart) < 0.2
-
-
-def test_bootstrap_probabilities_are_those_of_pvclust(monkeypatch):
-    if not pvclust.is_installed():
-        pytest.skip("R with pvclust is not installed")
-    monkeypatch.setattr(pvclust, "BOOTSTRAPS", 100)
-    halves, _ = bench_repeat.two_halves({}, "from the model, 73 columns", 3)
-    one, other = (half[:12] for half in halves)
-    *theirs, seconds = pvclust.of_r(one, 1)
-    *ours, _ = pvclust.multiscale_bootstrap(one, np.random.default_rng(0))
-    *of_other, _ = pvclust.multiscale_bootstrap(other, np.random.default_rng(0))
-    bp, au = (np.abs([a[group] - b[group] for group in a]) for a, b in zip(theirs, ours, strict=True))
-    assert len(bp) == len(au) == 10 and seconds > 0.0
-    assert bp.max() < 0.06 and au.mean() < 0.1
-    assert max(abs(p - of_other[0].get(group, 0.0)) for group, p in theirs[0].items()) > 0.2

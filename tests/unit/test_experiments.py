@@ -156,13 +156,6 @@ def test_every_marker_belongs_to_a_body_part():
         mocap.part_of("XYZ")
 
 
-def test_missing_data_say_where_to_get_them(options, monkeypatch):
-    monkeypatch.delenv("COALTREE_DATA", raising=False)
-    for name, words in (("usps.npz", "41082"), ("mocap_run1.npz", "ACCAD"), ("yeast_cellcycle.npz", "kohonen")):
-        with pytest.raises(common.MissingData, match=words):
-            common.load(options, name)
-
-
 def test_average_of_log_times_gives_back_a_tree_that_all_draws_share():
     tree = ct.simulate(9, 2, random_state=1)[1]
     post = posterior_of_trees(np.stack([tree.children] * 3), np.stack([tree.times * c for c in (0.5, 1.0, 2.0)]))

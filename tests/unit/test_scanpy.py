@@ -107,20 +107,6 @@ def test_dendrogram_writes_all_keys_that_scanpys_plots_read(fitted, tmp_path):
         np.testing.assert_array_equal(adata.uns["dendrogram_kind"][key], value)
 
 
-def test_dendrogram_can_be_written_to_a_file(fitted, tmp_path):
-    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
-    pytest.importorskip("anndata", reason="AnnData is not installed")
-    from anndata.io import read_elem, write_elem
-
-    ours = fitted[0].uns["dendrogram_kind"]
-    with h5py.File(tmp_path / "cells.h5ad", "w") as file:
-        write_elem(file, "dendrogram_kind", ours)
-        again = read_elem(file["dendrogram_kind"])
-    assert set(again) == set(ours)
-    np.testing.assert_array_equal(again["support"], ours["support"])
-    assert list(again["categories_ordered"]) == ours["categories_ordered"]
-
-
 def test_dendrogram_of_several_columns_subsampled(adata):
     posterior = ct.scanpy.dendrogram(
         adata, ["kind", "batch"], n_pcs=3, max_cells=10, key_added="own", noise=0.5, **QUICK
@@ -128,19 +114,6 @@ def test_dendrogram_of_several_columns_subsampled(adata):
     assert posterior.model.X.shape == (8 * 10 + 2 + 2, 3)
     assert adata.uns["own"]["groupby"] == ["kind", "batch"]
     assert "B cell_p" in adata.uns["own"]["categories_ordered"]
-
-
-def test_dendrogram_of_many_cells_costs_no_more_per_iteration():
-    """A group of 30,000 cells is known better than one of 12, and no iteration visits cells."""
-    rng = np.random.default_rng(1)
-    sizes = [30_000, 12, 300, 4000]
-    kinds = np.repeat([f"k{i}" for i in range(4)], sizes)
-    X = 4.0 * rng.standard_normal((4, 5))[np.repeat(range(4), sizes)] + rng.standard_normal((len(kinds), 5))
-    made = new_adata(np.zeros((len(kinds), 1), np.float32), pd.DataFrame({"kind": pd.Categorical(kinds)}))
-    made.obsm["X_pca"] = X.astype(np.float32)
-    posterior = ct.scanpy.dendrogram(made, "kind", n_samples=20, n_warmup=5, n_chains=1)
-    assert len(posterior.model.groups) == len(kinds)
-    assert posterior.info["seconds"] < 20.0  # looking at all cells in each of 25 iterations takes longer
 
 
 @pytest.mark.parametrize(

@@ -91,17 +91,3 @@ def test_write_and_read_refuse_pickled_arrays(tmp_path):
             np.lib.format.write_array(member, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(ct.InputError, match="is damaged"):
         archive.read(tmp_path / "bad", KIND, 1)
-
-
-def test_write_leaves_the_old_file_where_it_fails(tmp_path, monkeypatch):
-    path = tmp_path / "file.ct"
-    archive.write(path, KIND, 1, {"x": 1})
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(ct.InputError, match="No space left"):
-        archive.write(path, KIND, 1, {"x": 2})
-    assert archive.read(path, KIND, 1) == {"x": 1}
-    assert list(tmp_path.iterdir()) == [path]

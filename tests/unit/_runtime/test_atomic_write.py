@@ -12,14 +12,11 @@ def write_half(path):
         raise ValueError("stopped")
 
 
-def test_a_write_that_fails_leaves_what_there_was(tmp_path):
+def test_a_write_that_fails_leaves_what_there_was_and_one_that_was_killed_is_written_over(tmp_path):
     (tmp_path / "file").write_text("old")
     with pytest.raises(ValueError, match="stopped"):
         write_half(tmp_path / "file")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
-
-
-def test_what_a_killed_process_left_is_written_over(tmp_path):
     (tmp_path / ".file.tmp").write_text("half of an old one")
     with replacing(tmp_path / "file") as file:
         file.write("new")

@@ -6,11 +6,9 @@ import pytest
 
 from coaltree._runtime.formatting import (
     beside_limit,
-    count,
     escaped,
     listed,
     number,
-    percent,
     shortened,
     shortlist,
 )
@@ -36,10 +34,7 @@ def test_beside_shows_that_a_number_is_beyond_a_limit():
     ("value", "text"),
     [
         (0, "0"),
-        (1.0, "1"),
         (0.123456, "0.123"),
-        (-2.5, "-2.5"),
-        (123.456, "123"),
         (1234.5, "1,234"),
         (999999, "999,999"),
         (1e6, "1e6"),
@@ -52,21 +47,6 @@ def test_beside_shows_that_a_number_is_beyond_a_limit():
 )
 def test_number_has_three_significant_digits(value, text):
     assert number(value) == text
-
-
-def test_count_has_its_noun():
-    assert count(1, "leaf", "leaves") == "1 leaf"
-    assert count(2000, "tree") == "2,000 trees"
-
-
-def test_percent_is_never_all_or_nothing_for_what_is_not():
-    assert [percent(share) for share in (0.0, 0.001, 0.5, 0.999, 1.0)] == [
-        "0 %",
-        "under 1 %",
-        "50 %",
-        "over 99 %",
-        "100 %",
-    ]
 
 
 def test_escaped_leaves_nothing_that_a_terminal_obeys():

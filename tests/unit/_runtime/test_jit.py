@@ -126,10 +126,8 @@ def test_kernels_take_constants_from_files_of_kernels_alone():
             if not (isinstance(node, ast.ImportFrom) and node.level and node.module):
                 continue
             target = path.parents[node.level - 1].joinpath(*node.module.split(".")).with_suffix(".py")
-            constants = {alias.name for alias in node.names if alias.name.lstrip("_").isupper()} - {
-                "SMC",
-                "MIN_DRAWS",
-            }  # no kernel has them
+            constants = {alias.name for alias in node.names if alias.name.lstrip("_").isupper()}
+            constants -= {"SMC", "MIN_DRAWS"}  # no kernel has them
             assert not constants or target in sources, (path, node.module, constants)
 
 

@@ -6,7 +6,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from coaltree._runtime import threads
 from coaltree._runtime.threads import allowed_threads, at_most_threads, single_threaded_blas
-from coaltree.samplers.regraft import nearest
 
 
 @pytest.fixture
@@ -23,25 +22,6 @@ def test_at_most_threads_heeds_the_innermost_limit_and_none_is_no_limit(eight_pr
         with at_most_threads(50):
             assert allowed_threads() == 8
     assert allowed_threads() == 8
-
-
-def test_at_most_threads_limits_a_search_with_the_same_bits(monkeypatch, eight_processors):
-    monkeypatch.setattr(nearest, "_BLOCK", 10 * nearest._MIN_SEEN)  # so that there are many blocks
-    pools = []
-
-    class Pool(nearest.ThreadPoolExecutor):
-        def __init__(self, n_threads):
-            pools.append(n_threads)
-            super().__init__(n_threads)
-
-    monkeypatch.setattr(nearest, "ThreadPoolExecutor", Pool)
-    W = np.random.default_rng(0).normal(size=(60, 3))
-    found = []
-    for limit in (None, 3, 1):
-        with at_most_threads(limit):
-            found.append(nearest.nearest(W, W, 5, np.arange(60)))
-    assert pools == [6, 3]  # six blocks, three threads, and none beside the caller's
-    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
 
 def blas_threads():
@@ -64,10 +44,4 @@ def test_single_threaded_blas_contexts_may_be_left_in_any_order(two_threads):
     first.__exit__(None, None, None)
     assert blas_threads() == {1}  # the second is still in there
     second.__exit__(None, None, None)
-    assert blas_threads() == {2}
-
-
-def test_single_threaded_blas_ends_with_an_error(two_threads):
-    with pytest.raises(KeyboardInterrupt), single_threaded_blas(), single_threaded_blas():
-        raise KeyboardInterrupt
     assert blas_threads() == {2}

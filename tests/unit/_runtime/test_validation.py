@@ -33,14 +33,6 @@ def test_checks_refuse_in_one_sentence(check, options, right, wrong, wanted):
         assert str(raised.value) == f"x must be {wanted}, not {value!r}."
 
 
-@pytest.mark.parametrize("n_jobs", [0, 1.5, True, 10_001])
-def test_check_jobs_refuses_what_joblib_would_not_take(n_jobs):
-    for right in (1, -1, None, 10_000):
-        validation.check_jobs(right)
-    with pytest.raises(InputError, match=r"n_jobs must be a whole number other than 0, at most 10000"):
-        validation.check_jobs(n_jobs)
-
-
 def test_refusals_show_any_value_in_one_short_line():
     for value in (10**5000, np.zeros((50, 50)), "x" * 1000, 10**400):
         with pytest.raises(InputError) as caught:

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from coaltree import InputError, __version__
-from coaltree.cli import commands, main, shell
+from coaltree.cli import commands, main
 from coaltree.errors import CoaltreeWarning
 
 
@@ -144,24 +144,3 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
     loaded = set(json.loads(done.stderr))
     assert "coaltree.cli.commands.fit" in loaded
     assert not loaded & {"numba", "sklearn", "matplotlib", "scipy", "pandas", "numpy"}
-
-
-def test_stage_is_shown_on_a_terminal_and_erased(monkeypatch, capsys):
-    with shell.stage("writing"):
-        pass
-    assert capsys.readouterr().err == ""  # no terminal
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with shell.stage("writing"):
-        shell.show_warning("mind this", CoaltreeWarning)
-    message = capsys.readouterr().err
-    assert message.startswith("writing …")
-    assert message.index("\r\x1b[K") < message.index("coaltree: warning: mind this")  # a warning has a line of its own
-    with pytest.raises(KeyError), shell.stage("reading"):
-        raise KeyError
-    assert capsys.readouterr().err == "reading …\r\x1b[K"
-
-
-def test_show_warning_leaves_out_those_of_arithmetic(capsys):
-    shell.show_warning("overflow encountered in square", RuntimeWarning)
-    shell.show_warning("old", DeprecationWarning)
-    assert capsys.readouterr().err == "coaltree: warning: DeprecationWarning: old\n"

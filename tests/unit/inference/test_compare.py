@@ -36,17 +36,6 @@ def test_compare_pairs_differences():
     assert lines[2].split()[1:3] == ["-14.50", "-1.00"]
 
 
-def test_compare_has_no_standard_error_of_one_row():
-    found = ct.compare({"a": Fixed([-1.0]), "b": Fixed([-2.0])}, np.zeros((1, 2)))
-    assert np.isnan(found.standard_error).all()
-
-
-def test_compare_needs_a_mapping():
-    for wrong in ({}, [Fixed([1.0])]):
-        with pytest.raises(ct.InputError, match="mapping of names"):
-            ct.compare(wrong, np.zeros((1, 2)))
-
-
 def test_stacking_weights_are_those_of_the_best_mixture():
     """Two models that each know half of the rows share the weight; one that never knows better has none."""
     a, b = np.array([-1.0, -1.0, -5.0, -5.0]), np.array([-5.0, -5.0, -1.0, -1.0])

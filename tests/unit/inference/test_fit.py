@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
+from coaltree.errors import CoaltreeWarning, ConvergenceWarning
 from coaltree.inference.fit import fit
 from coaltree.model.covariance import Matern32, Spherical, SquaredExponential
 from tests.fits import QUICK, assert_same, data, quick_fit, with_missing
@@ -105,25 +105,6 @@ def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):
 def test_fit_warns_of_chains_that_have_not_converged():
     with pytest.warns(ConvergenceWarning, match="effective sample size of"):
         fit(data(), sampler=QUICK, n_samples=8, n_warmup=0, random_state=0)
-
-
-def test_progress_can_be_a_function_or_a_bar(capsys):
-    calls = []
-    quick_fit(data(), progress=lambda done, total: calls.append((done, total)))
-    assert calls[-1] == (16, 16)
-    assert calls == sorted(calls)
-    assert capsys.readouterr().err == ""
-    quick_fit(data(), progress=True)
-    shown = capsys.readouterr().err
-    assert "16/16" in shown
-    quick_fit(data(), progress="auto")  # not a terminal
-    assert capsys.readouterr().err == ""
-
-
-def test_memory_that_is_not_there_is_refused_first(monkeypatch):
-    monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 10_000)
-    with pytest.raises(InputError, match="GB of memory"):
-        quick_fit(data(), n_samples=500)
 
 
 def test_posterior_of_a_check_is_the_posterior_that_is_returned(monkeypatch):

@@ -13,21 +13,20 @@ from tests.fits import data, quick_fit
     ("options", "says"),
     [
         ({"n_samples": 0}, "n_samples"),
-        ({"n_samples": 2.5}, "n_samples"),
         ({"n_warmup": -1}, "n_warmup"),
         ({"n_chains": True}, "n_chains"),
-        ({"n_jobs": 0}, "n_jobs"),
         ({"n_jobs": "two"}, "n_jobs"),
         ({"checkpoint": 3}, "checkpoint"),
-        ({"noise": -0.1}, "noise"),
         ({"noise": np.nan}, "noise"),
-        ({"random_state": -1}, "random_state"),
-        ({"random_state": "x"}, "random_state"),
         ({"progress": "sometimes"}, "progress"),
         ({"covariance": "round"}, "covariance"),
         ({"covariance": np.eye(5)}, "columns"),
         ({"covariance": Matern32(1.0, 0.1, (2, 2))}, "grid"),
         ({"sampler": "magic"}, "magic"),
+        ({"n_samples": "AUTO"}, '"auto"'),
+        ({"n_warmup": "as needed"}, '"auto"'),
+        ({"n_samples": "auto", "max_seconds": 0}, "max_seconds must be a positive number"),
+        ({"n_samples": 10, "max_seconds": 5.0}, 'is for n_samples="auto", not for n_samples=10'),
     ],
 )
 def test_settings_are_refused_in_one_sentence(options, says):
@@ -35,26 +34,6 @@ def test_settings_are_refused_in_one_sentence(options, says):
         quick_fit(data(), **options)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("given", [{"n_samples": "AUTO"}, {"n_samples": None}, {"n_warmup": "as needed"}])
-def test_settings_that_are_almost_auto_name_it(given):
-    with pytest.raises(InputError, match='"auto"'):
-        quick_fit(data(), "spherical", **given)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"n_samples": "many"}, 'n_samples must be "auto"'),
-        ({"n_warmup": "long"}, 'n_warmup must be "auto"'),
-        ({"max_seconds": 0}, "max_seconds must be a positive number"),
-        ({"n_samples": 10, "max_seconds": 5.0}, 'is for n_samples="auto", not for n_samples=10'),
-    ],
-)
-def test_settings_of_length_are_refused_in_one_sentence(options, says):
-    with pytest.raises(InputError, match=says):
-        quick_fit(data(), **({"n_samples": "auto", "n_warmup": "auto"} | options))
 
 
 def test_limits_fall_with_the_number_of_leaves_and_the_size_of_draws():

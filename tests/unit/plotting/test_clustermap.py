@@ -1,7 +1,5 @@
 """seaborn's clustermap with our trees and clusters."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,9 +64,3 @@ def test_clustermap_keeps_the_order_of_columns_where_values_are_missing(wards):
     assert grid.dendrogram_col is None
     assert list(grid.data2d.columns) == list(frame.columns)
     assert not plotting.clustermap(post, n_clusters=2, row_cluster=False).ax_row_colors.texts
-
-
-def test_clustermap_names_the_package_that_it_needs(wards, monkeypatch):
-    monkeypatch.setitem(sys.modules, "seaborn", None)
-    with pytest.raises(InputError, match=r'clustermap needs seaborn.*pip install "coaltree\[plots\]"'):
-        plotting.clustermap(wards[1])

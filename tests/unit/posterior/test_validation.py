@@ -5,7 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
-from coaltree.posterior.validation import check_array, check_log_weights
+from coaltree.posterior.validation import check_log_weights
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,10 @@ from coaltree.posterior.validation import check_array, check_log_weights
         ({"X": np.zeros((4, 2))}, r"X must have shape \(3 rows, columns\), not \(4, 2\)"),
         ({"X": np.zeros((3, 2)), "columns": ["a"]}, "columns must name the 2 columns of X, not 1"),
         ({"X": np.zeros((3, 2)), "used": [1, 0]}, "used must list columns of X, numbers from 0 to 1, in order"),
-        (
-            {"X": np.zeros((3, 2)), "fitted": np.zeros((3, 1))},
-            r"fitted must have shape \(3 rows, 2 columns in use\), not \(3, 1\)",
-        ),
         ({"X": np.zeros((3, 2)), "groups": [0, 0, 1]}, "groups must give each row of X one of the 3 leaves"),
         (
             {"X": np.zeros((3, 2)), "imputed": np.zeros((2, 1))},
-            r"imputed must have shape \(2 trees, 0 missing entries\), not \(2, 1\)",
+            r"must have shape \(2 trees, 0 missing entries\)",
         ),
         ({"tail_scale": np.zeros((2, 3))}, "tail_scale must hold positive numbers"),
         ({"tail_scale": np.ones((2, 4))}, r"tail_scale must have shape \(2 trees, 3 rows\), not \(2, 4\)"),
@@ -46,9 +42,3 @@ def test_posterior_refuses_what_does_not_fit(change, message):
 def test_check_log_weights_makes_the_mean_weight_1():
     np.testing.assert_allclose(np.exp(check_log_weights([1000.0, 1000.0 + np.log(3.0)], 2)), [0.5, 1.5])
     np.testing.assert_array_equal(check_log_weights(None, 3), np.zeros(3))
-
-
-def test_check_array_is_read_only_and_of_the_given_type():
-    found = check_array("x", [[0], [1]], np.float32, rows=2, columns=None)
-    assert found.dtype == np.float32 and not found.flags.writeable
-    assert check_array("x", None, rows=2) is None

@@ -49,9 +49,4 @@ def test_uncertain_leaves_more_probable_in_another_cluster_are_listed_first():
     membership = np.array([[0.9, 0.1, 0.0], [0.4, 0.5, 0.1], [0.3, 0.35, 0.35], [0.1, 0.65, 0.25]])
     answer = ClusterAnswer(np.array([0, 0, 1, 2]), membership, answer_for(post, 3).stability, np.zeros(4, bool))
     assert [leaf["label"] for leaf in coclustering.uncertain_leaves(post, answer)["leaves"]] == ["d", "b", "c"]
-    said = shown(post, answer)
-    assert "2 leaves are more probable in another cluster than in their own, where the mean tree has them." in said
-    assert "d cluster 3 25 % more probable in cluster 2 65 % 0 %" in said
-    assert "c cluster 2 35 % cluster 3 35 % 0 %" in said
-    one = shown(post, answer._replace(labels=np.array([0, 1, 1, 2])))
-    assert "One leaf is more probable in another cluster than in its own" in one
+    assert "d cluster 3 25 % more probable in cluster 2 65 % 0 %" in shown(post, answer)

@@ -4,8 +4,6 @@ import base64
 import hashlib
 import html
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,12 +19,6 @@ from coaltree.report.text import printable
 from tests.browser.posteriors import chain_posterior
 from tests.pages import content_of, words_of
 from tests.posteriors import grouped_posterior
-
-
-@pytest.mark.parametrize("n_clusters", [1, 40])
-def test_page_opens_with_one_cluster_and_with_one_leaf_each(posterior, n_clusters):
-    text = report_html(posterior, n_clusters=n_clusters)
-    assert content_of(text)["clusters"] == n_clusters
 
 
 class Checker(HTMLParser):
@@ -53,34 +45,21 @@ class Checker(HTMLParser):
             self.faults.append(f"</{tag}>")
 
 
-def test_page_is_well_formed(page):
+def assert_well_formed(text):
     checker = Checker()
-    checker.feed(page)
-    assert checker.faults == []
-    assert checker.open == []
+    checker.feed(text)
+    assert checker.faults == [] and checker.open == []
 
 
-def test_page_points_at_nothing_outside(page):
+def test_page_is_well_formed_and_points_at_nothing_outside(page):
+    assert_well_formed(page)
     assert not re.search(r"(?:src|href)\s*=\s*[\"']?\s*(?:https?:|//)", page)
     assert "@import" not in page
     assert "url(" not in page
     assert "default-src 'none'" in page
 
 
-def test_page_shows_hostile_names_as_text():
-    labels = ["</script><b>", "<!--", "{{content}}", "\\g<1>", *map(str, range(8))]
-    post = chain_posterior(12, 2, 10, labels=labels, columns=("</style>", "{{style}}"))
-    text = report_html(post, n_clusters=3, title="</title><script>alert(1)</script>")
-    assert "<b>" not in text
-    assert "<script>alert" not in text
-    assert text.count("</style>") == 1
-    assert content_of(text)["tree"]["labels"] == labels
-    checker = Checker()
-    checker.feed(text)
-    assert checker.faults == []
-
-
-@pytest.mark.parametrize("name", ["<b>x</b>", "\"'><b>", "{{ 7 * 7 }}", "{% raw %}", "a\x00\u202eb"])
+@pytest.mark.parametrize("name", ["</script><b>", "\"'><b><!--", "{{ 7 * 7 }}", "{% raw %}", "a\x00\u202eb"])
 def test_page_escapes_names_in_every_section(name):
     """Leaves, rows, columns, parameters, annotations, settings and what a file may hold."""
     post = grouped_posterior(
@@ -92,13 +71,12 @@ def test_page_escapes_names_in_every_section(name):
         theta={name: np.ones(40), f"{name} entries": np.random.default_rng(0).gamma(3, 1, (40, 3))},
         info={"sampler": name, name: name, "covariance_given": name},
     )
-    text = report_html(post, n_clusters=3, classes={name: [name] * 9})
+    text = report_html(post, n_clusters=3, classes={name: [name] * 9}, title=name)
     assert "<b>" not in text
     assert not set("\x00\u202e") & set(text)
     assert words_of(text).count(printable(name)) > 10
-    checker = Checker()
-    checker.feed(text)
-    assert checker.faults == []
+    assert content_of(text)["tree"]["labels"] == [f"{printable(name)} {i}" for i in range(9)]
+    assert_well_formed(text)
 
 
 def test_page_policy_allows_its_own_script_and_style_alone(page):
@@ -127,12 +105,8 @@ def test_page_of_five_hundred_leaves_fits_a_mail():
     assert len(text.encode()) < 1_500_000
 
 
-def test_page_of_the_same_posterior_is_the_same(posterior, page):
-    assert report_html(posterior, n_clusters=4) == page
-
-
 def test_write_report_replaces_a_file_only_with_force(tmp_path, posterior, page):
-    path = write_report(posterior, tmp_path / "report.html", n_clusters=4)
+    path = write_report(posterior, tmp_path / "report.html", n_clusters=4)  # a second time, the same page
     assert path.read_text(encoding="utf-8") == page
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(ct.InputError, match="already exists"):
@@ -142,9 +116,3 @@ def test_write_report_replaces_a_file_only_with_force(tmp_path, posterior, page)
         write_report(posterior, tmp_path)
     with pytest.raises(ct.InputError, match="does not exist"):
         write_report(posterior, tmp_path / "nowhere" / "report.html")
-
-
-def test_report_imports_neither_templates_nor_picture_library():
-    code = "import coaltree.report, sys; print(*({'jinja2', 'matplotlib', 'sklearn'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-import coaltree as ct
 from coaltree.posterior.diagnostics.outliers import describe_noise
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import parameters, report_html
 from tests.browser.posteriors import chain_posterior
 from tests.pages import decoded_values, rendered, words_of
-from tests.posteriors import grouped_posterior, random_posterior
+from tests.posteriors import grouped_posterior
 
 
 def shown(post, found=None):
@@ -37,10 +36,6 @@ def test_parameters_that_are_vectors_and_matrices():
     section = shown(few)
     assert section.count("<tr>") == 4
     assert "variances[&lt;c&gt;]" in section
-    many = chain_posterior(8, 3, 30, variances=rng.gamma(5, 1, (30, 300)))
-    section = shown(many)
-    assert "of 300 columns, in order, 240 of them shown" in words_of(section)
-    assert section.count('<path class="interval"') == 1
     full = np.array([np.cov(rng.normal(size=(4, 40))) for _ in range(30)])
     post = chain_posterior(8, 4, 30, columns=list("abcd"), Phi=full)
     back = decoded_values(parameters.summarize(post, {})["correlation"]["codes"], -1, 1).reshape(4, 4)
@@ -49,12 +44,6 @@ def test_parameters_that_are_vectors_and_matrices():
     i, j = max(((i, j) for i in range(4) for j in range(i)), key=lambda pair: abs(expected[pair]))
     assert f"Strongest: {'abcd'[j]} and {'abcd'[i]} (" in shown(post)
     assert "covariance (diagonal)[a]" in shown(post) and "Phi" not in shown(post)
-
-
-def test_parameters_of_a_given_covariance_are_none():
-    post = chain_posterior(8, 2, 10)
-    bare = posterior_of_trees(post.draws.children, post.draws.times)
-    assert "no parameters were estimated" in shown(bare)
 
 
 def shown_noise(post):
@@ -74,15 +63,3 @@ def test_outliers_and_noise_are_told():
     scales[:, :3] = 50.0
     assert "3 rows are outliers" in words_of(shown_noise(grouped_posterior(n_trees=40, tail_scale=scales)))
     assert "standard errors that were given" in shown_noise(grouped_posterior(errors=np.ones(13)))
-
-
-def test_outliers_beyond_the_listed_ones_are_counted():
-    scales = np.ones((40, 30))
-    scales[:, :10] = 50.0
-    post = random_posterior(0, n=30, n_trees=40, weighted=False, tail_scale=scales, noise=ct.Noise(tails="student"))
-    assert "10 rows are outliers" in words_of(shown_noise(post))
-    assert "The 8 with the highest scores are listed." in words_of(shown_noise(post))
-
-
-def test_outliers_of_a_model_without_noise(page):
-    assert "The model has no measurement noise" in words_of(page)

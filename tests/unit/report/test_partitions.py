@@ -3,7 +3,7 @@
 import numpy as np
 
 from coaltree.posterior.clusters.answer import answer_for
-from coaltree.report import partitions, report_html
+from coaltree.report import report_html
 from tests.browser.posteriors import chain_posterior
 from tests.pages import content_of, decoded, decoded_values
 from tests.posteriors import lone_leaf_posterior
@@ -28,20 +28,6 @@ def test_partitions_are_the_posteriors(page, posterior):
     assert partitions[3]["colours"] == [0, 1, 2, 3]
 
 
-def test_matched_colours_stay_from_one_number_to_the_next():
-    labels = np.repeat([0, 1, 2], 4)
-    split = np.array([0, 0, 0, 1, *[2] * 4, *[3] * 4])
-    assert partitions.matched_colours(labels, [5, 1, 2], split) == [5, 0, 1, 2]
-    assert partitions.matched_colours(split, [5, 0, 1, 2], labels) == [5, 1, 2]
-
-
-def test_make_partitions_has_small_numbers_beside_a_large_one(monkeypatch, posterior):
-    assert list(partitions.make_partitions(posterior, 33)) == [*range(1, 13), 33]
-    monkeypatch.setattr(partitions, "MAX_CLUSTERS", ((39, 12), (np.inf, 5)))
-    assert list(partitions.make_partitions(posterior, 33)) == [1, 2, 3, 4, 5, 33]
-    assert list(partitions.make_partitions(posterior[:3], 2)) == [1, 2, 3, 4, 5]
-
-
 def test_partitions_of_more_clusters_than_characters_are_a_list():
     post = chain_posterior(70, 3, 4)
     (large,) = (x for x in content_of(report_html(post, n_clusters=70))["partitions"] if x["k"] == 70)
@@ -51,7 +37,6 @@ def test_partitions_of_more_clusters_than_characters_are_a_list():
 def test_partitions_name_leaves_in_no_clade():
     post = lone_leaf_posterior()
     partitions = {given["k"]: given for given in content_of(report_html(post, n_clusters=2))["partitions"]}
-    assert partitions[1]["sideLeaves"] == []
     assert partitions[2]["sideLeaves"] == [9]
     for k, given in partitions.items():
         assert given["sideLeaves"] == np.flatnonzero(answer_for(post, k).in_no_clade).tolist()

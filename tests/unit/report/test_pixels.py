@@ -4,26 +4,18 @@ import numpy as np
 import pytest
 
 from coaltree.report import pixels
-from tests.pages import decoded
-
-
-def test_shares_come_back_within_a_level():
-    shares = np.linspace(0, 1, 200)
-    back = decoded(pixels.shares(shares)) / 63
-    np.testing.assert_allclose(back, shares, atol=0.5 / 63 + 1e-12)
-    assert back[0] == 0
-    assert back[-1] == 1
+from tests.pages import decoded, decoded_values
 
 
 def test_values_come_back_within_a_level_and_nan_is_zero():
+    shares = np.linspace(0, 1, 200)
+    np.testing.assert_allclose(decoded(pixels.shares(shares)) / 63, shares, atol=0.5 / 63 + 1e-12)
     matrix = np.array([[-3.0, 0.0, 1.5], [np.nan, 3.0, 99.0]])
-    pairs = decoded(pixels.values(matrix, -3, 3)).reshape(-1, 2)
-    levels = pairs[:, 0] * 64 + pairs[:, 1]
-    back = np.where(levels == 0, np.nan, -3 + (levels - 1) / 4094 * 6)
+    back = decoded_values(pixels.values(matrix, -3, 3), -3, 3)
     np.testing.assert_allclose(back, np.clip(matrix, -3, 3).ravel(), atol=6 / 4094)
 
 
-@pytest.mark.parametrize("shape", [(7, 5), (40, 3), (3, 40), (6, 6)])
+@pytest.mark.parametrize("shape", [(7, 5), (3, 40)])
 def test_shrink_averages_the_values_of_each_block(shape):
     rng = np.random.default_rng(1)
     matrix = rng.normal(size=shape)

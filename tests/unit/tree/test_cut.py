@@ -120,13 +120,6 @@ def test_single_leaves_are_clusters_only_where_there_are_too_few_clades():
     assert sorted(np.bincount(pairs.cut(5))) == [1, 1, 2, 2, 2]
 
 
-def test_cut_of_two_leaves():
-    tree = Tree([[1, 0]], [2.0])
-    assert tree.cut(1).tolist() == tree.cut(1, outliers=True).tolist() == [0, 0]
-    assert tree.cut(2).tolist() == tree.cut(2, outliers=True).tolist() == [1, 0]
-    assert tree.cut(2).dtype == np.int64
-
-
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -175,11 +168,3 @@ def test_cuts_at_a_time_agree_with_scipy(tree):
     for time in (0.0, *tree.times, 0.5 * tree.times[-1]):
         flat = hierarchy.fcluster(tree.to_linkage(), time, criterion="distance")
         assert same_partition(tree.cut(time=time), flat)
-
-
-def test_cut_at_the_ends():
-    tree = Tree([[1, 3], [0, 2], [5, 4]], [1.0, 2.0, 4.0])
-    np.testing.assert_array_equal(tree.cut(time=-1), [0, 2, 1, 3])
-    np.testing.assert_array_equal(tree.cut(time=np.inf), [0, 0, 0, 0])
-    np.testing.assert_array_equal(tree.cut(np.int32(2)), [0, 1, 0, 1])
-    np.testing.assert_array_equal(Tree([[0, 1], [2, 3], [4, 5]], [1, 1, 1]).cut(time=1), [0, 0, 0, 0])

@@ -62,27 +62,6 @@ def test_linkage_rows_out_of_order_are_sorted():
     np.testing.assert_array_equal(tree.times, [1, 3, 3, 3])
 
 
-@given(trees(min_leaves=3))
-def test_linkage_gives_the_same_tree_in_any_order_of_rows(tree):
-    # Rows in depth-first order: children before parents, heights as they come.
-    n = tree.n
-    todo, order = [tree.root], []
-    while todo:
-        node = todo.pop()
-        if node >= n:
-            order.append(node - n)
-            todo += tree.children[node - n].tolist()
-    order = order[::-1]
-    number = np.arange(2 * n - 1)
-    number[n + np.array(order)] = np.arange(n, 2 * n - 1)
-    Z = tree.to_linkage()[order]
-    Z[:, :2] = number[tree.children[order]]
-    read = Tree.from_linkage(Z)
-    np.testing.assert_array_equal(read.times, tree.times)
-    assert set(read.clades()) == set(tree.clades())
-    np.testing.assert_array_equal(read.cophenetic(), tree.cophenetic())
-
-
 def test_linkage_of_a_deep_chain():
     tree = chain(100_000)
     Z = tree.to_linkage()
@@ -109,8 +88,3 @@ def test_linkage_of_a_deep_chain():
 def test_linkage_refuses_other_matrices(Z, sentence):
     with pytest.raises(InputError, match=sentence):
         Tree.from_linkage(Z)
-
-
-def test_linkage_labels_must_fit():
-    with pytest.raises(InputError, match="labels must be 2 names"):
-        Tree.from_linkage([[0, 1, 1, 2]], labels=["a", "b", "c"])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from coaltree import Tree
 from coaltree.tree import merges
 from tests.reference import trees as slow
 from tests.strategies import random_tree, trees
@@ -36,15 +35,6 @@ def test_restricted_leaves_out_leaves():
     np.testing.assert_array_equal(same_times, times)
 
 
-@pytest.fixture
-def tree():
-    #     ┌───┴──┐        4.0
-    #   ┌─┴─┐    │        2.0
-    #   │   │  ┌─┴─┐      1.0
-    #   a   c  b   d
-    return Tree([[1, 3], [0, 2], [5, 4]], [1.0, 2.0, 4.0], labels=["a", "b", "c", "d"])
-
-
 @pytest.mark.parametrize("n", [2, 3, 17, 64, 200])
 def test_cophenetic_of_pairs_is_the_matrix(n):
     tree = random_tree(n, np.random.default_rng(n))
@@ -72,12 +62,6 @@ def test_clade_keys_are_the_xor_of_splitmix64(tree):
             for word in range(2):
                 expected[word] ^= slow.splitmix64(2 * leaf + word)
         assert key == expected
-
-
-def test_clade_keys_do_not_collide():
-    keys = np.concatenate([random_tree(300, np.random.default_rng(seed)).clade_keys() for seed in range(20)])
-    sets = {clade for seed in range(20) for clade in random_tree(300, np.random.default_rng(seed)).clades()}
-    assert len(np.unique(keys, axis=0)) == len(sets)
 
 
 def test_canonical_keeps_outliers():

@@ -90,12 +90,6 @@ def test_newick_underscores():
     assert Tree.from_newick(text).to_newick() == "(Homo_sapiens:1.0,Pan_t:1.0);"
 
 
-def test_newick_keeps_small_times_beside_large_ones():
-    # Read from the root down, 2.5e-10 would be left with six digits.
-    tree = Tree([[0, 1], [2, 3], [4, 5]], [1.23456789e-10, 2.5e-10, 3.0])
-    np.testing.assert_array_equal(Tree.from_newick(tree.to_newick()).times, tree.times)
-
-
 def test_newick_lengths_have_the_digits_of_a_float_and_no_more():
     low, high = 1.9813270239200271, 34.594886133658186
     tree = Tree([[0, 1], [2, 3], [4, 5]], [low, low, high])
@@ -104,12 +98,6 @@ def test_newick_lengths_have_the_digits_of_a_float_and_no_more():
     assert max(map(len, re.findall(r":([^,)]+)", tree.to_newick()))) <= len("32.613559109738158")
     assert low + (high - low) != high  # such a time is the nearest float but one
     assert Tree.from_newick(tree.to_newick()).times[-1] == pytest.approx(high, rel=4e-16)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_newick_returns_random_trees(seed):
-    tree = random_tree(200, np.random.default_rng(seed))
-    assert_same_but_for_rounding(Tree.from_newick(tree.to_newick(), labels=tree.labels), tree)
 
 
 def test_newick_times_never_decrease_where_lengths_were_rounded():
@@ -210,12 +198,6 @@ def test_newick_refuses_what_is_no_tree(texts, sentence):
         assert "\n" not in str(error.value)
 
 
-def test_newick_refuses_what_is_no_text_and_no_tolerance():
-    with pytest.raises(InputError, match="from_newick reads text, not bytes"):
-        Tree.from_newick(b"(a:1,b:1);")
-    assert Tree.from_newick("(a:1,b:1.1);", tolerance=0.1).times[0] == 1.1
-
-
 PIECES = ["(", ")", ",", ":", ";", "a", "b", "1", "0.5", "1e3", "'", "''", "[", "]", "_", "-", "&R", "é", " ", "\n"]
 pieces = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
@@ -230,19 +212,7 @@ def test_newick_garbage_is_refused_or_read(text):
     assert Tree(tree.children, tree.times, tree.labels) == tree
 
 
-@given(trees(max_leaves=5, labels=labels), st.data())
-def test_newick_damaged_is_refused_or_read(tree, data):
-    text = tree.to_newick()
-    at = data.draw(st.integers(0, len(text) - 1))
-    damaged = text[:at] + data.draw(st.sampled_from(["", "(", ")", "'", "[", "]", ":", ",", ";", "x"])) + text[at + 1 :]
-    try:
-        read = Tree.from_newick(damaged)
-    except InputError:
-        return
-    assert Tree(read.children, read.times, read.labels) == read
-
-
-@pytest.mark.parametrize("unit", ["(", "[", "'", ")", "[]", "a", "''", "(a:1,", "((", "[[", "1e"])
+@pytest.mark.parametrize("unit", ["(", "[", "'", ")", "(a:1,"])
 def test_newick_garbage_takes_linear_time_and_no_stack(unit):
     limit = sys.getrecursionlimit()
     with pytest.raises(InputError):
@@ -257,9 +227,3 @@ def test_quote_is_bare_only_where_every_reader_agrees():
         "a", "a.b-c1", "é", "a_b", "_", "'a b'", "'-'", "'it''s'",
     ]  # fmt: skip
     assert [newick.quote(name, underscores=False) for name in ("a", "a_b", "a b")] == ["a", "'a_b'", "'a b'"]
-
-
-def test_newick_lengths_of_given_digits():
-    tree = Tree([[0, 1], [2, 3]], [1 / 3, 200 / 3])
-    text = newick.write(tree.children.tolist(), tree.times, ["a", "b", "c", "", ""], digits=5)
-    assert text == "(c:66.667,(a:0.33333,b:0.33333):66.333);"

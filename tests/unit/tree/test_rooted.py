@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coaltree import Tree
-from coaltree.tree.rooted import as_names, check_labels, default_labels
+from coaltree.tree.rooted import check_labels, default_labels
 from tests.refusals import assert_refused
 
 
@@ -25,10 +25,6 @@ def test_check_labels_numbers_leaves_where_none_are_given():
 )
 def test_check_labels_refuses_bad_labels(labels, says):
     assert_refused(lambda: check_labels(labels, 3), says)
-
-
-def test_as_names_takes_empty_and_equal_names():
-    assert as_names(["", 0.5, "x", "x"], "node_labels", 4) == ("", "0.5", "x", "x")
 
 
 def test_rooted_tree_counts_nodes_and_draws_itself():

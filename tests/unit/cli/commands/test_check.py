@@ -5,7 +5,6 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
-from tests.posteriors import random_posterior
 
 
 def test_check_prints_the_checks_of_the_posterior(folder, capsys):
@@ -17,14 +16,6 @@ def test_check_prints_the_checks_of_the_posterior(folder, capsys):
     assert [line.split("  ")[0] for line in table if line[:1].strip()] == [one.name for one in checks]
     assert main(["check", str(folder / "posterior.npz")]) == 0
     assert capsys.readouterr().out == out
-
-
-def test_check_says_why_it_cannot_check(tmp_path, capsys):
-    random_posterior(0).save(tmp_path / "trees.npz")
-    assert main(["check", str(tmp_path / "trees.npz")]) == 2
-    assert "does not include its data" in capsys.readouterr().err
-    assert main(["info", str(tmp_path / "trees.npz")]) == 0
-    assert "The model cannot be checked: this posterior does not include its data" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mix", [0.97, 0.0])

@@ -21,7 +21,7 @@ def folders(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_compare_prints_a_table(folders, capsys):
+def test_compare_prints_a_table(folders, tmp_path, capsys):
     assert main(["compare", *folders]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "by leave-one-out, 12 rows"
@@ -29,8 +29,6 @@ def test_compare_prints_a_table(folders, capsys):
     assert {lines[2].split()[0], lines[3].split()[0]} == set(folders)
     assert lines[2].split()[2:4] == ["0.00", "0.00"]
 
-
-def test_compare_predicts_held_out_rows(folders, tmp_path, capsys):
     np.savetxt(tmp_path / "new.csv", np.random.default_rng(1).normal(size=(5, 3)), delimiter=",")
     assert main(["compare", *folders, "--heldout", str(tmp_path / "new.csv")]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "by held-out rows, 5 rows"

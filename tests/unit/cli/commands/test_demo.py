@@ -18,16 +18,6 @@ def left(tmp_path_factory):
     return folders
 
 
-def test_demo_data_has_names_and_no_duplicates():
-    source = demo.load_wines()
-    wines, description = source.table, source.description
-    assert description.startswith("scikit-learn's wines: 178 rows, 13 columns\n")
-    assert wines.values.shape == (178, 13) == (len(set(wines.labels)), len(set(wines.features)))
-    assert np.isfinite(wines.values).all()
-    assert len(np.unique(wines.values, axis=0)) == 178
-    assert {name[0] for name in wines.labels} == set("ABC")
-
-
 def test_demo_files_agree_with_each_other(left):
     folder = left[0]
     assert {path.name for path in folder.iterdir()} == set(FILES)

@@ -36,25 +36,6 @@ def test_info_lists_contents_and_convergence(folder, capsys):
     assert lines_of(capsys) == shown
 
 
-def test_info_names_rows_that_are_more_probable_in_another_cluster(folder, capsys, monkeypatch):
-    assert main(["info", str(folder)]) == 0
-    assert "more probable in another cluster" not in capsys.readouterr().out
-    flipped = property(lambda answer: 1 - answer.labels)
-    monkeypatch.setattr("coaltree.posterior.clusters.answer.ClusterAnswer.most_probable", flipped)
-    assert main(["info", str(folder)]) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("uncertain ")
-    assert "12 rows are more probable in another cluster: row é" in last
-    assert last.endswith("and 8 more")
-
-
-def test_info_of_weighted_particles(tmp_path, capsys):
-    X, _ = ct.simulate(8, 3, random_state=0)
-    ct.sample_trees(X, np.eye(3), ct.MPost1(n_particles=20), random_state=0).save(tmp_path / "p.npz")
-    assert main(["info", str(tmp_path / "p.npz")]) == 0
-    assert "log evidence" in capsys.readouterr().out
-
-
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_info_lists_the_selected_covariance_and_columns_left_out(tmp_path, capsys):
     rng = np.random.default_rng(0)

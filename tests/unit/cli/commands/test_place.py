@@ -43,10 +43,7 @@ def test_place_writes_a_table(folder, tmp_path, capsys, only_line):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "name,a,b\np,1,2\n",
-            "new.csv: there is no column 'c'; the columns are name, a, b.",
-        ),
+        ("name,a,b\np,1,2\n", "new.csv: there is no column 'c'; the columns are name, a, b."),
         ("name,a,b,c\np,1,2,three\n", "column 'c': 'three' is not a number"),
         ("name,a,b,c\np,1,2,3\np,1,2,3\n", "'p' is in line 2 and again in line 3"),
     ],

@@ -42,14 +42,6 @@ def test_warmup_says_in_a_line_what_it_did(monkeypatch, capsys):
         assert capsys.readouterr().out == f"{message}\n"
 
 
-def test_warmup_of_a_helper_takes_parts_and_says_nothing(monkeypatch, capsys):
-    taken = []
-    monkeypatch.setattr(compile_ahead, "compile_parts", taken.append)
-    assert main(["warmup", "--part", "1"]) == 0
-    assert taken == [compile_ahead.parts_of_helper(1)]
-    assert capsys.readouterr().out == ""
-
-
 @pytest.mark.slow
 def test_parts_are_what_a_fit_needs(tmp_path):
     """In a new cache: a fit with default settings compiles no more than the parts."""

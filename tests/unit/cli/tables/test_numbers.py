@@ -3,29 +3,9 @@
 import numpy as np
 import pytest
 
-from coaltree.cli.tables.numbers import is_missing, looks_like_a_number, number, read_numbers
+from coaltree.cli.tables.numbers import number, read_numbers
 
 nan = np.nan
-
-
-@pytest.mark.parametrize(
-    ("cell", "decimal", "value"),
-    [
-        ("1.5", ".", 1.5),
-        ("-2e3", ".", -2000.0),
-        ("1,5", ",", 1.5),
-        *((cell, ".", None) for cell in ("1,5", "1_0", "inf", "1e400", "nan", "")),
-        ("1.5", ",", None),
-    ],
-)
-def test_number_is_finite_and_plain(cell, decimal, value):
-    assert number(cell, decimal) == value
-
-
-def test_missing_values_and_numbers_are_known_by_their_looks():
-    assert all(map(is_missing, ("", "NA", "n/a", "NaN", "null", "None", "?")))
-    assert not any(map(is_missing, ("0", "-", "missing")))
-    assert looks_like_a_number("1,000.5") and looks_like_a_number("1,5") and not looks_like_a_number("10%")
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,6 @@ def auto_fit(X, *args, max_iterations=settings.MAX_ITERATIONS, **options):
 @pytest.fixture
 def _short(monkeypatch):
     """Checks after few iterations, targets out of reach, and few draws kept: runs that use all of the machinery."""
-    shorten(monkeypatch)
-
-
-def shorten(monkeypatch):
     monkeypatch.setattr(run, "FIRST_CHECK", 5)
     monkeypatch.setattr(run, "FIRST_CHECK_IN_WARMUP", 4)
     monkeypatch.setattr(settings, "MAX_DRAWS", 8)

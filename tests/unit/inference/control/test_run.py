@@ -69,23 +69,6 @@ def test_run_is_the_same_on_a_dask_cluster(n_workers):
         assert_same(alone, quick_fit(X))
 
 
-def test_run_hands_rows_to_processes_as_one_file(monkeypatch):
-    """joblib writes a large array once, and workers map it; the same array is the same file in every block."""
-    X, files, advance = data(8, 4), [], run.advance
-
-    def watched(model, *rest):
-        chain, draws = advance(model, *rest)
-        number = os.stat(model.values.filename).st_ino if isinstance(model.values, np.memmap) else -1
-        return chain, draws._replace(info={"file": np.full(len(draws.times), float(number))})
-
-    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)  # blocks of one iteration
-    monkeypatch.setattr(run, "advance", watched)
-    monkeypatch.setattr(run, "require_sane", lambda _, blocks: files.extend(block.info["file"][0] for block in blocks))
-    with joblib.parallel_config("loky", max_nbytes=1):  # as above, and the same processes serve
-        quick_fit(X, "spherical", sampler=LOCAL, n_samples=3, n_warmup=0, n_jobs=2)
-    assert len(files) == 6 and len(set(files)) == 1 and files[0] > 0
-
-
 @pytest.mark.parametrize("wrong", ["times", "log joint", "far", "theta"])
 def test_run_stops_where_a_chain_diverges(monkeypatch, wrong):
     """Once a block, before anything is handed out."""
@@ -287,15 +270,6 @@ def test_checkpoint_survives_a_full_disk(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == [path.name]
 
 
-@pytest.mark.usefixtures("_every_iteration")
-def test_checkpoint_keeps_the_seed(tmp_path):
-    X, path = data(), tmp_path / "run.checkpoint"
-    with pytest.warns(CoaltreeWarning, match="interrupted"):
-        quick_fit(X, sampler=pressing_ctrl_c(AFTER_SOME_DRAWS), checkpoint=path, random_state=None)
-    resumed = quick_fit(X, sampler=pressing_ctrl_c(0), checkpoint=path, random_state=None)
-    assert_same(resumed, quick_fit(X, random_state=resumed.info["seed"]))
-
-
 def test_checkpoint_paths_are_checked_before_any_work(tmp_path):
     garbage = tmp_path / "garbage"
     garbage.write_bytes(b"not a checkpoint")
@@ -326,14 +300,6 @@ def test_checkpoint_with_noise_and_replicates_resumes_to_the_same_bits(tmp_path)
     resumed = quick_fit(X, checkpoint=tmp_path / "run", **settings)
     assert_same(whole, resumed)
     np.testing.assert_array_equal(whole.draws.tail_scale, resumed.draws.tail_scale)
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-def test_checkpoint_of_collapsed_replicates_is_resumed(tmp_path):
-    rng, groups = np.random.default_rng(1), np.repeat(np.arange(5), 6)
-    X = 4.0 * rng.standard_normal((5, 2))[groups] + rng.standard_normal((30, 2))
-    settings = {"sampler": "regraft", "groups": groups, "noise": "learn", "checkpoint": tmp_path / "run"}
-    assert_same(quick_fit(X, "scaled", **settings), quick_fit(X, "scaled", **settings))
 
 
 def test_checkpoint_of_another_schedule_is_refused(tmp_path):

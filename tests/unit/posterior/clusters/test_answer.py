@@ -7,48 +7,34 @@ from coaltree.posterior.clusters.answer import (
     ClusterAnswer,
     answer_for,
     clusters_in_words,
-    leaves_are,
-    leaves_one,
     uncertain_in_words,
 )
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import grouped_posterior, random_posterior
+from tests.posteriors import random_posterior
 
 
-@pytest.mark.parametrize("k", [1, 2, 4, 12])
+@pytest.mark.parametrize("k", [1, 4, 12])
 def test_answer_is_what_the_posterior_says(k):
     post = random_posterior(0, n=12, n_trees=25)
     answer = answer_for(post, k)
     np.testing.assert_array_equal(answer.labels, post.cut(k))
     np.testing.assert_array_equal(answer.membership, post.membership(answer.labels))
-    expected = post.stability(answer.labels)
-    np.testing.assert_array_equal(answer.stability.jaccard, expected.jaccard)
-    np.testing.assert_array_equal(answer.stability.interval, expected.interval)
+    np.testing.assert_array_equal(answer.stability.jaccard, post.stability(answer.labels).jaccard)
     np.testing.assert_allclose(answer.membership.sum(axis=1) + answer.none, 1.0)
-    assert answer.n_clusters == k
-    np.testing.assert_array_equal(
-        answer.probability, [row[c] for row, c in zip(answer.membership, answer.labels, strict=True)]
-    )
+    np.testing.assert_array_equal(answer.probability, answer.membership[np.arange(12), answer.labels])
     np.testing.assert_array_equal(answer.in_no_clade, post.cut(k, outliers=True) == -1)
 
 
-def uncertain_answer():
+def test_uncertain_in_words_names_leaves_more_probable_in_another_cluster():
     """Of four leaves in three clusters: the second and the last are more probable in another, the third is not."""
     membership = np.array([[0.9, 0.1, 0.0], [0.4, 0.5, 0.1], [0.2, 0.4, 0.4], [0.2, 0.65, 0.15]])
-    return ClusterAnswer(np.array([0, 0, 1, 2]), membership, None, np.zeros(4, bool))
-
-
-def test_uncertain_in_words_names_leaves_more_probable_in_another_cluster():
-    answer = uncertain_answer()
+    answer = ClusterAnswer(np.array([0, 0, 1, 2]), membership, None, np.zeros(4, bool))
     np.testing.assert_array_equal(answer.most_probable, [0, 1, 1, 1])
     np.testing.assert_array_equal(answer.is_elsewhere, [False, True, False, True])
     assert uncertain_in_words(answer, "abcd") == (
         "2 rows are more probable in another cluster: d (15 % in its own, 3; 65 % in cluster 2), "
         "b (40 % in its own, 1; 50 % in cluster 2)"
     )
-    assert uncertain_in_words(answer, "abcd", "leaves", most=1).endswith("cluster 2), and 1 more")
-    only = answer._replace(labels=np.array([0, 1, 1, 2]))
-    assert uncertain_in_words(only, "abcd", "leaves").startswith("1 leaf is more probable in another cluster: d (")
     assert uncertain_in_words(answer._replace(labels=answer.most_probable), "abcd") is None
 
 
@@ -60,8 +46,3 @@ def test_clusters_in_words_have_sizes_and_stability():
     assert line == "2 clusters: 2 rows (stable, 1.00), 3 rows (doubtful, 0.92, from 0.67)"
     assert clusters_in_words(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"
     assert clusters_in_words(answer_for(post, 5), most=3).endswith("1 row (stable, 1.00), and 2 more")
-
-
-def test_leaves_are_rows_unless_rows_are_repeated():
-    assert leaves_are(random_posterior(0)) == "rows"
-    assert leaves_one(leaves_are(grouped_posterior())) == "leaf"

@@ -7,7 +7,7 @@ from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from coaltree.errors import InputError
-from coaltree.posterior.clusters.explanation import columns_by_cluster, explain, explain_partitions, sister_of
+from coaltree.posterior.clusters.explanation import explain_partitions, sister_of
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.fits import quick_fit, with_missing
 from tests.posteriors import random_posterior
@@ -94,14 +94,8 @@ def test_intervals_are_wider_where_rows_are_noisy_missing_or_few(found):
     X, _ = table(0, noise=2.0)
     noisy = quick_fit(X, "spherical", sampler="regraft", noise="student", n_samples=25, n_warmup=25)
     assert width(noisy.explain(number)) > 1.5 * sure
-    lacking = quick_fit(
-        with_missing(np.array(post.model.X), 0.4),
-        "spherical",
-        sampler="regraft",
-        noise="student",
-        n_samples=25,
-        n_warmup=25,
-    )
+    holes = with_missing(np.array(post.model.X), 0.4)
+    lacking = quick_fit(holes, "spherical", sampler="regraft", noise="student", n_samples=25, n_warmup=25)
     assert width(lacking.explain(number)) > 1.2 * sure
 
 
@@ -129,32 +123,12 @@ def test_sister_is_the_other_side_of_the_merge_above():
     assert sister(0, 1, 3, 4, 5, 6) == [2]
 
 
-def test_columns_by_cluster_lists_each_where_it_is_largest():
-    effect = np.array([[1.0, -5.0, 0.2, 0.1], [2.0, 4.0, -3.0, 0.1]])
-    assert columns_by_cluster(effect, 3) == [1, 2, 0]
-    assert columns_by_cluster(effect, 1) == [1]
-
-
-def test_explanation_in_words_leaves_out_columns_of_unknown_sign(found):
-    post, number = found
-    explained = explain(post, number)
-    words = explained.in_words(0, most=8)
-    assert words.startswith("1 +")
-    for j in range(8):
-        is_sure = explained.low[0, 0, j] * explained.high[0, 0, j] > 0
-        assert (f"{j} " in [part[:2] for part in words.split(", ")]) == is_sure
-
-
 def test_explain_refuses_what_has_nothing_to_be_compared_with(found):
     post, number = found
     with pytest.raises(InputError, match="at least two clusters"):
         post.explain(np.zeros(len(number), int))
     with pytest.raises(InputError, match="data or covariance, which explain needs"):
         random_posterior(0).explain([0, 0, 0, 1, 1, 1, 1])
-    with pytest.raises(InputError, match="level"):
-        post.explain(number, level=2.0)
-    with pytest.raises(InputError, match="names of leaves"):
-        post.explain(["nobody", "else"])
 
 
 def test_explain_works_with_groups_weights_and_outliers():

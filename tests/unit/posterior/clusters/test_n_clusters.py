@@ -101,14 +101,6 @@ def test_suggest_n_clusters_of_a_single_group_is_one():
     assert suggested.reason.startswith("1 cluster: its parts are not found often enough in the sampled trees (2: ")
 
 
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_suggest_n_clusters_of_a_fit_with_missing_values():
-    X = blobs(np.random.default_rng(3), 3, 45, 4, 4.0)
-    X[0, 0] = np.nan
-    post = ct.fit(X, n_samples=30, n_warmup=30, n_chains=1, random_state=0, progress=False)
-    assert post.suggest_n_clusters().n_clusters == 3
-
-
 def test_a_range_is_said_where_the_error_of_the_worth_leaves_it_open():
     for n_draws, is_open in ((12, True), (3000, False)):
         n_one = round(0.825 * n_draws)  # one whole is worth nearly as much as its two parts
@@ -116,10 +108,6 @@ def test_a_range_is_said_where_the_error_of_the_worth_leaves_it_open():
         assert suggested.low <= suggested.n_clusters <= suggested.high
         assert (suggested.low < suggested.high) == is_open
         assert ("about as much" in suggested.reason) == is_open
-        assert str(suggested) == suggested.reason
-        assert repr(suggested) == f"<ClusterSuggestion: {suggested.reason.rstrip('.')}>"
-    between = n_clusters.ClusterSuggestion(3, 2, 3, np.empty(0), "")
-    assert [between.numbers, between._replace(high=4).numbers] == ["2 or 3 clusters", "2 to 4 clusters"]
 
 
 def test_standard_error_is_that_of_independent_draws_and_larger_of_dependent_ones():

@@ -17,22 +17,6 @@ def test_read_labels_of_any_kind():
     assert post.stability(names).clusters.tolist() == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("jaccard", "low", "word"),
-    [
-        (1.0, 1.0, "stable"),
-        (0.85, 0.75, "stable"),
-        (0.85, 0.74, "doubtful"),
-        (0.99, 0.2, "doubtful"),
-        (0.84, 0.8, "doubtful"),
-        (0.6, 0.0, "doubtful"),
-        (0.59, 0.1, "dissolved"),
-    ],
-)
-def test_in_a_word_follows_the_limits(jaccard, low, word):
-    assert stability.in_a_word(jaccard, low) == word
-
-
 @pytest.mark.parametrize(("n_others", "word"), [(0, "stable"), (4, "stable"), (6, "doubtful"), (90, "dissolved")])
 def test_stability_word_needs_the_lower_end_of_the_90_percent_interval(n_others, word):
     # Of a hundred trees some have (0 4) and (1 5) in place of (0 1), which has a similarity of 1 / 2 with a leaf alone.
@@ -63,24 +47,3 @@ def test_similarity_is_printed_on_its_side_of_the_limits():
     assert {value: stability.similarity(value) for value in printed} == printed
     assert stability.similarity(0.784999) == "0.78" and stability.similarity(0.786) == "0.79"
     assert [stability.lower_end(value) for value in (0.7499, 0.75, 0.849)] == ["0.74", "0.75", "0.85"]
-
-
-@pytest.mark.parametrize(
-    ("word", "mean", "low", "said"),
-    [
-        ("stable", 0.97, 0.9, "stable, 0.97"),
-        ("doubtful", 0.97, 0.62, "doubtful, 0.97, from 0.62"),
-        ("doubtful", 0.7, 0.5, "doubtful, 0.70"),
-        ("dissolved", 0.4, 0.3, "dissolved, 0.40"),
-    ],
-)
-def test_with_word_has_the_figure_that_decided_it(word, mean, low, said):
-    assert stability.with_word(word, mean, low) == said
-
-
-def test_stability_has_a_short_repr_and_counts_from_1():
-    numbers = np.array([5, 7]), np.array([0.98, 0.71]), np.array([[0.9, 1.0], [0.5, 0.9]]), ("stable", "doubtful")
-    found = stability.ClusterStability(np.array([0, 1]), *numbers)
-    assert repr(found) == "<ClusterStability: 1 stable (0.98), 2 doubtful (0.71)>"
-    assert stability.ClusterStability(np.array([3, 9]), *numbers).names == ["3", "9"]  # somebody's own
-    assert stability.ClusterStability(np.array(["a", "b"]), *numbers).names == ["a", "b"]

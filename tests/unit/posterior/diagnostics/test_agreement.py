@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coaltree.posterior.diagnostics.agreement import ChainAgreement, chains_agree, from_info
+from coaltree.posterior.diagnostics.agreement import chains_agree
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.tree.merges import in_order_of_time
 
@@ -76,10 +76,3 @@ def test_agreement_needs_two_chains_of_equal_weights():
     two = posterior([[split(12)], [split(12)]])
     assert chains_agree(posterior_of_trees(two.draws.children, two.draws.times, log_weights=np.arange(2.0 * T))) is None
     assert chains_agree(two) is not None
-
-
-def test_agreement_is_read_from_info_if_it_is_there():
-    agreement = ChainAgreement(3, 0.04)
-    assert from_info({"reason": "converged", **agreement._asdict()}) == agreement
-    for other in (None, {}, {**agreement._asdict(), "n_clusters": "many"}, {"stability_difference": 0.1}):
-        assert from_info(other) is None

@@ -6,7 +6,6 @@ import pytest
 import coaltree as ct
 from coaltree.posterior.diagnostics.check_sentences import as_option, explain
 from coaltree.posterior.diagnostics.check_statistics import Result
-from tests.fits import quick_fit
 from tests.posteriors import grouped_posterior, random_posterior
 
 LOG = "transform=ct.Preprocessor(log="
@@ -64,12 +63,6 @@ def test_explain_skewness_asks_for_logarithms_of_what_is_clearly_skewed(z, sente
     assert option == f"{LOG}['a b'])"
     negative = random_posterior(0, X=data_posterior().model.X - 1.0, covariance=ct.Diagonal())
     assert explain("skewness", negative, z, is_fine=False) == (sentence, "")
-
-
-def test_explain_skewness_does_not_ask_for_logarithms_of_what_is_transformed_already():
-    X = np.exp(np.random.default_rng(0).standard_normal((12, 3)))
-    logged = quick_fit(X, "diagonal", transform=ct.Preprocessor(log=[0]))
-    assert explain("skewness", logged, result([9, 0, 0, 0, 0, 0]), is_fine=False)[1] == ""
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.diagnostics import check_statistics as statistics
-from coaltree.posterior.diagnostics.check_statistics import Result, at_heavy_tails, size_of
+from coaltree.posterior.diagnostics.check_statistics import Result, size_of
 
 
 def view(E, **changes):
@@ -51,17 +51,6 @@ def test_tails_is_larger_for_heavier_tails():
     assert len(statistics.tails(view(normal, log_scales=np.zeros(5)))) == 4
 
 
-def test_contrast_quantiles_are_numpys():
-    E = np.random.default_rng(0).standard_normal((400, 3))
-    expected = np.quantile(np.abs(E), statistics._QUANTILES)
-    np.testing.assert_allclose(statistics.contrast_quantiles(view(E)), expected)
-
-
-def test_means_by_age_are_those_of_bins():
-    np.testing.assert_allclose(statistics.means_by_age(np.arange(24.0)), np.arange(24.0).reshape(12, 2).mean(axis=1))
-    np.testing.assert_allclose(statistics.means_by_age(np.arange(5.0)), np.arange(5.0))
-
-
 # Sizes
 
 
@@ -76,8 +65,6 @@ def test_size_is_of_the_statistic_and_not_of_its_standard_error():
         found = size_of("correlation", result([0.5, 0.2, 0.3], [0.0, 0.0, 0.1], sd), 2, has_scales=False)
         assert found == pytest.approx(0.4**2 - 0.1**2)
         assert size_of("tails", result([9.0, 0.2], [0.0, 0.0], sd), 5, has_scales=True) == pytest.approx(0.2)
-        assert size_of("tails", result([0.3, 0.2], [0.0, 0.0], sd), 1, has_scales=False) == pytest.approx(0.3)
-        assert size_of("outliers", result([0.3], [0.0], sd), 5, has_scales=False) == pytest.approx(0.3)
 
 
 def test_size_of_skewness_is_that_of_all_columns_less_chance():
@@ -98,12 +85,3 @@ def test_size_of_skewness_is_that_of_all_columns_less_chance():
 def test_what_is_harmless_has_no_size(name):
     size = size_of(name, result([-0.4, -0.4], [0.0, 0.0]), 1, has_scales=False)
     assert size == 0.0
-
-
-def test_large_tails_are_those_that_are_heavy_and_not_lighter_ones_elsewhere():
-    light = result([-0.9, 0.3, 0.1, -0.2], np.zeros(4))
-    assert at_heavy_tails(light, has_scales=True).worst == 1
-    column = result([0.3, 0.1, 0.9], np.zeros(3))._replace(worst=2)  # the column that is worst is named
-    assert at_heavy_tails(column, has_scales=False) is column
-    light = result([0.3, 0.1, -0.9], np.zeros(3))._replace(worst=2)
-    assert at_heavy_tails(light, has_scales=False).worst == 0

@@ -47,21 +47,15 @@ def test_figure_is_a_sentence(figure, grade, sentence):
     assert sentence in str(figure)
 
 
-def test_summary_of_a_converged_run_is_good():
-    summary = summarize(settled())
-    assert {figure.grade for figure in summary.figures} == {"good"}
-    assert (summary.grade, summary.heading) == ("good", "No sign of poor convergence")
-    assert set(summary.scalars) >= {"log_joint", "amplitude"}
-
-
 def test_summary_sees_chains_that_disagree():
+    summary = summarize(settled())
+    assert {figure.grade for figure in summary.figures} == {"good"} == {summary.grade}
+    assert set(summary.scalars) >= {"log_joint", "amplitude"}
     chain = np.arange(800) % 2
     amplitude = np.random.default_rng(0).normal(size=800) + 10 * chain
-    summary = summarize(settled(theta={"amplitude": amplitude}, chain=chain))
-    figures = figures_of(summary)
+    figures = figures_of(summarize(settled(theta={"amplitude": amplitude}, chain=chain)))
     assert (figures["r_hat"].grade, figures["r_hat"].of) == ("poor", "amplitude")
     assert figures["ess"].grade == "poor"
-    assert summary.heading == "The run may be too short"
 
 
 def test_summary_sees_trees_that_differ_by_chain():
@@ -94,29 +88,13 @@ def test_warning_says_what_is_poor_and_what_would_help():
         "R-hat of log joint is 1.30 (at most 1.05)",
         "effective sample size of log joint is 7 (at least 50)",
     )
-    with pytest.warns(ConvergenceWarning) as caught:
+    with pytest.warns(ConvergenceWarning, match=r"stability of clusters between chains is 0\.30 \(at most 0\.1\)"):
         warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.3)), LENGTH)
-    assert caught[0].message.findings == (
-        "difference in the stability of clusters between chains is 0.30 (at most 0.1)",
-    )
     with pytest.warns(ConvergenceWarning, match="R-hat is unknown"):
         warn_if_poor(chain_figures(FINE | {"log_joint": {"r_hat": math.nan, "ess": math.nan}}), LENGTH)
-
-
-def test_nothing_is_warned_of_within_the_limits():
     with warnings.catch_warnings(record=True) as caught:
         warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.1)), LENGTH)
     assert caught == []
-
-
-def test_warning_that_is_an_error_is_printed(capsys):
-    bad = {"log_joint": {"r_hat": 1.3, "ess": 70.0}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warn_if_poor(chain_figures(bad, ChainAgreement(3, 0.1)), LENGTH)
-    printed = capsys.readouterr().err
-    assert printed.startswith("ConvergenceWarning: the chains have not converged: R-hat of log joint is 1.30 (at most")
-    assert "The clusters are the same in all chains." in printed
 
 
 def test_ending_says_why_and_when():
@@ -125,8 +103,3 @@ def test_ending_says_why_and_when():
     assert ending({"stopping": done, "n_warmup": 30}) == expected
     clock = done | {"reason": "max_seconds", "thin": 4}
     assert ending({"stopping": clock}) == "stopped at max_seconds after 1,420 iterations per chain, thinned by 4"
-
-
-@pytest.mark.parametrize("other", [None, "auto", {}, {"reason": 3}, {"reason": "converged", "iterations": "x"}])
-def test_ending_of_anything_else_is_empty(other):
-    assert ending({"stopping": other}) == ""

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from coaltree.model.process import coalescent
-from coaltree.posterior.diagnostics import ess as diagnostics
 from coaltree.posterior.diagnostics.convergence import split_frequency_sd_of, topology_ess_of
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import listed, random_posterior
@@ -55,11 +54,6 @@ def test_topology_ess_sees_chains_that_disagree():
     assert topology_ess_of(with_unit_times(one, chain=np.zeros(50, int))) == 50  # nothing is uncertain
 
 
-def test_particles_have_no_order():
-    post = random_posterior(0)
-    assert topology_ess_of(post) == post.ess == pytest.approx(1 / np.sum(post.weights**2))
-
-
 def test_ess_of_a_chain_is_that_of_its_log_joint():
     rng = np.random.default_rng(1)
     log_joint = np.cumsum(rng.normal(size=(2, 300)), axis=1) * 0.02 + rng.normal(size=(2, 300)) * 0.01
@@ -88,8 +82,3 @@ def test_split_frequency_sd():
         counted = table[table.max(axis=1) >= least]
         assert split_frequency_sd_of(post, least) == pytest.approx(counted.std(axis=1, ddof=1).mean())
     assert np.isnan(split_frequency_sd_of(random_posterior(0)))
-
-
-def test_series_ess_of_a_constant_and_of_short_chains():
-    assert diagnostics.series_ess(np.ones(20), np.zeros(20, int)) == 20
-    assert np.isnan(diagnostics.series_ess(np.ones(3), np.zeros(3, int)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
+from coaltree.posterior.diagnostics.outliers import describe_noise, find_outliers
 from tests.posteriors import grouped_posterior, random_posterior
 
 
@@ -29,13 +29,6 @@ def test_describe_noise_gives_the_level_with_its_interval():
 )
 def test_describe_noise_without_draws(noise, said):
     assert describe_noise(random_posterior(0, noise=noise)) == said
-
-
-def test_describe_rows_counts_those_of_leaves():
-    assert describe_rows(grouped_posterior()) == "13, 1 to 3 of each leaf"
-    two = grouped_posterior(n=2, groups=[0, 1, 0, 1], X=np.eye(4), row_labels=None, tail_scale=None, noise=1.0)
-    assert describe_rows(two) == "4, 2 of each leaf"
-    assert describe_rows(random_posterior(0)) is None
 
 
 def test_find_outliers_names_rows_with_their_leaves():

@@ -8,7 +8,7 @@ import pytest
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import convergence
-from coaltree.posterior.diagnostics.watched import entries, in_words, watched
+from coaltree.posterior.diagnostics.watched import entries, watched
 
 
 def test_watched_are_the_oldest_merges_and_functions_of_the_covariance():
@@ -31,21 +31,6 @@ def test_watched_are_the_oldest_merges_and_functions_of_the_covariance():
     diagonal = watched(tree.times[None], None, {"variances": np.array([[2.0, 3.0]])})
     assert diagonal["largest_eigenvalue"] == [3.0]
     assert np.exp(diagonal["log_determinant"]) == pytest.approx([6.0])
-
-
-def test_watched_takes_few_leaves_and_whatever_a_file_holds():
-    assert watched(np.empty((3, 0)), np.zeros(3), {}).keys() == {"log_joint"}
-    assert watched(np.ones((3, 1)), None, {}).keys() == {"root_time"}
-    for theta in (np.ones((3, 2, 4)), np.full((3, 2, 2), np.nan), np.ones(3)):
-        watched(np.ones((3, 1)), None, {"Phi": theta})
-
-
-def test_watched_has_words_for_people():
-    assert in_words("Phi") == "covariance"
-    assert in_words("merge_2") == "2nd oldest merge"
-    assert in_words("amplitude") == "amplitude"
-    names = watched(np.ones((1, 12)), np.zeros(1), {"Phi": np.eye(2)[None]})
-    assert not any("_" in in_words(name) for name in names)
 
 
 @cache

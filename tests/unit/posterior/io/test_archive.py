@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.io import archive as io
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior
 
@@ -47,6 +46,7 @@ def test_load_returns_what_was_saved(tmp_path):
     assert again.info["seconds"] == 1.5
     np.testing.assert_array_equal(again.info["accepted"], [0.5, 0.7])
     assert again.mcc_tree() == post.mcc_tree()
+    again.save(tmp_path / "post.ct")  # over the file that was loaded
     assert_same(ct.load(str(tmp_path / "post.ct")), post)
 
 
@@ -60,13 +60,6 @@ def test_load_returns_parts_and_bare_posteriors(tmp_path):
     part = full_posterior()[3:9]
     part.save(tmp_path / "part")
     assert_same(ct.load(tmp_path / "part"), part)
-
-
-def test_save_may_replace_the_file_that_was_loaded(tmp_path):
-    post = full_posterior()
-    post.save(tmp_path / "post.ct")
-    ct.load(tmp_path / "post.ct").save(tmp_path / "post.ct")
-    assert_same(ct.load(tmp_path / "post.ct"), post)
 
 
 def test_load_returns_missing_entries(tmp_path):
@@ -115,12 +108,6 @@ def test_save_warns_of_what_cannot_be_saved(tmp_path):
     assert ct.load(tmp_path / "post.ct").model.covariance is None
 
 
-def test_load_makes_only_our_own_values(tmp_path):
-    for name in ("Posterior", "os", "simulate", "sklearn np", "sklearn clone"):
-        with pytest.raises((ValueError, AttributeError, TypeError)):
-            io._revived({"__class__": name, "fields": {}})
-
-
 def test_load_refuses_wrong_files_in_one_sentence(tmp_path):
     (tmp_path / "data.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ct.InputError, match=r"data\.csv' is not a coaltree posterior file\.$"):
@@ -129,17 +116,6 @@ def test_load_refuses_wrong_files_in_one_sentence(tmp_path):
     whole = (tmp_path / "post.ct").read_bytes()
     (tmp_path / "post.ct").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ct.InputError, match="is damaged"):
-        ct.load(tmp_path / "post.ct")
-
-
-def test_load_refuses_arrays_that_are_no_trees(tmp_path, monkeypatch):
-    """A file that is whole, but whose numbers would lead kernels astray."""
-    post = full_posterior()
-    wrong = post.draws.children.copy()
-    wrong[3, 0, 0] = 10**6
-    object.__setattr__(post, "draws", post.draws._replace(children=wrong))
-    post.save(tmp_path / "post.ct")
-    with pytest.raises(ct.InputError, match=r"is damaged .*Tree 3"):
         ct.load(tmp_path / "post.ct")
 
 
@@ -161,13 +137,3 @@ def test_load_refuses_wrong_arrays_by_name(tmp_path, name, wrong, said):
     post.save(tmp_path / "post.ct")
     with pytest.raises(ct.InputError, match=said):
         ct.load(tmp_path / "post.ct")
-
-
-def test_load_takes_the_folder_of_a_fit(tmp_path):
-    post = random_posterior(0)
-    (tmp_path / "wines").mkdir()
-    post.save(tmp_path / "wines" / "posterior.npz")
-    for folder in (tmp_path / "wines", str(tmp_path / "wines")):
-        np.testing.assert_array_equal(ct.load(folder).draws.times, post.draws.times)
-    with pytest.raises(ct.InputError, match="posterior"):
-        ct.load(tmp_path)

@@ -1,6 +1,5 @@
 """Draws for ArviZ: chains, weights, names, priors, and the densities of rows."""
 
-import sys
 import warnings
 
 import numpy as np
@@ -39,19 +38,6 @@ def test_to_arviz_repeats_weighted_draws():
     with pytest.warns(ct.CoaltreeWarning, match="no weighted draws"):
         data = post.to_arviz()
     assert data.posterior["root_time"].values.tolist() == [[1.0, 1.0, 3.0, 4.0]]
-
-
-def test_to_arviz_cuts_chains_of_unequal_length():
-    pytest.importorskip("arviz")
-    post = posterior_of_trees([[[0, 1]]] * 5, np.arange(1.0, 6.0)[:, None], chain=[0, 0, 0, 1, 1])
-    assert post.to_arviz().posterior["root_time"].values.tolist() == [[2.0, 3.0], [4.0, 5.0]]
-
-
-def test_to_arviz_says_where_arviz_is_not_installed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(ct.InputError) as caught:
-        posterior_of_trees([[[0, 1]]], [[1.0]]).to_arviz()
-    assert str(caught.value) == 'to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".'
 
 
 def test_to_arviz_has_the_noise():

@@ -31,12 +31,6 @@ def test_concat_weighs_runs_by_their_evidence():
     assert not both.draws.is_chain
 
 
-def test_concat_renumbers_chains_and_leaves_particles_without_order():
-    chains = [random_posterior(seed, chain=np.repeat([3, 5], 6)) for seed in (1, 2)]
-    assert ct.concat(chains).draws.chain.tolist() == [0] * 6 + [1] * 6 + [2] * 6 + [3] * 6
-    assert not ct.concat([random_posterior(seed) for seed in (1, 2)]).draws.is_chain
-
-
 def test_concat_refuses_other_leaves_and_parameters():
     a = random_posterior(1)
     with pytest.raises(ct.InputError, match="other leaf labels"):

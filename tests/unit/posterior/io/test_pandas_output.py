@@ -11,7 +11,6 @@ from coaltree.model.data.table import INDEX
 from coaltree.model.model import Model
 from coaltree.posterior.io.pandas_output import (
     in_leaf_order,
-    leaf_index,
 )
 from tests.posteriors import random_posterior
 
@@ -62,18 +61,6 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
 
 
-def test_every_verb_keeps_the_index():
-    days = frame_of(DATES)
-    trees = ct.sample_trees(days, "spherical", "mgreedy")
-    assert trees.cut(2).index.equals(DATES)
-    clusterer = ct.CoalescentClustering(2, n_samples=8, n_warmup=2, random_state=0)
-    with pytest.warns(ct.ConvergenceWarning):
-        clusterer.fit(days)
-    assert clusterer.posterior_.cut(2).index.equals(DATES)
-    assert isinstance(clusterer.labels_, np.ndarray)
-    assert isinstance(clusterer.support_, np.ndarray)
-
-
 def test_leaves_of_several_rows_are_named_as_their_groups():
     rows = frame_of([f"row {i}" for i in range(9)])
     groups = pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], rows.index, name="patient")
@@ -109,26 +96,6 @@ def test_in_leaf_order_refuses_a_series_of_other_leaves():
     for other in (more, pd.concat([classes, classes]), classes.reset_index(drop=True)):
         with pytest.raises(ct.InputError, match="must name the same as X does, each once"):
             post.membership(other)
-
-
-def test_answers_are_frames_of_clusters_and_merges():
-    post = random_posterior(2, weighted=False, n_trees=60, info={INDEX: {}})
-    tree = post.mean_tree()
-    labels = post.cut(2)
-    members = post.membership(labels)
-    assert list(members.columns) == [0, 1, "none"]
-    assert list(members.index) == list(post.labels)
-    support = post.clade_support(tree, kind="transfer")
-    assert support.name == "transfer support"
-    assert support.index.name == "merge"
-    times = post.node_times(tree)
-    assert list(times.columns) == ["low", "high"]
-    np.testing.assert_allclose(members.sum(axis=1), 1.0)
-
-
-def test_leaf_index_that_no_longer_fits_is_text():
-    post = random_posterior(1, labels=list("abcdefg"), info={INDEX: {"is_integer": True, "name": 3}})
-    assert list(leaf_index(post)) == list("abcdefg")
 
 
 def test_in_order_of_takes_a_shuffled_series_beside_an_array_as_it_stands():

@@ -12,7 +12,6 @@ from coaltree.errors import CoaltreeWarning, InputError
 from coaltree.model.process.whitened import Problem
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.samplers.regraft.placement import locate
-from tests.posteriors import random_posterior
 from tests.reference import regraft as reference
 
 PHI = np.array([[1.0, 0.6, 0.2], [0.6, 2.0, -0.3], [0.2, -0.3, 0.5]])
@@ -143,12 +142,7 @@ def test_place_integrates_out_missing_entries():
     placed = post.place(np.vstack([x_new, rows[0]]))
     assert placed.log_density[0] == pytest.approx(math.log(np.trapezoid(density, grid)), abs=3e-3)
     assert placed.log_density[1] == pytest.approx(math.log(density[0]), abs=1e-9)
-
-
-def test_place_of_a_row_without_any_entry_is_the_prior():
-    X, tree = simulated(5, PHI)
-    placed = posterior_of(X, PHI, [tree]).place(np.full((1, 3), np.nan))
-    assert placed.log_density[0] == pytest.approx(0.0, abs=1e-3)
+    assert post.place(np.full((1, 3), np.nan)).log_density[0] == pytest.approx(0.0, abs=1e-3)  # the prior
 
 
 def test_place_with_more_columns_than_rows_equals_brute_force():
@@ -169,15 +163,6 @@ def test_place_puts_a_fitted_row_on_its_own_leaf():
     assert np.all(placed.log_density > 20.0)
     np.testing.assert_array_equal(placed.classes[placed.class_probability.argmax(axis=1)], list("aabbcc"))
     assert np.all(placed.times[:, 0] < 1e-6)
-
-
-def test_place_beside_duplicates():
-    X, _ = simulated(8, PHI, 4)
-    X = np.vstack([X, X[2], X[2], X[5]])
-    with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        post = ct.sample_trees(X, PHI, n_samples=10, random_state=0, progress=False)
-    placed = post.place(X[2:4] + 0.1)
-    assert np.isfinite(placed.log_density).all()
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 2), (2, 6), (9, 9), (12, 33), (40, 5)])
@@ -217,41 +202,6 @@ def test_locate_of_rows_all_but_equal(d, gap):
     assert found.log_mass[0, 0] == pytest.approx(mass, abs=5e-3)
 
 
-def test_place_may_take_a_few_rows_at_a_time(monkeypatch):
-    X, tree = simulated(6, PHI)
-    post = posterior_of(X, PHI, [tree, tree])
-    new = np.vstack([X + 0.3, X - 0.2])
-    new[::3, 1] = np.nan
-    whole = post.place(new)
-    monkeypatch.setattr("coaltree.posterior.predictive.placement._MASSES_AT_ONCE", 30)
-    parts = post.place(new)
-    np.testing.assert_allclose(parts.log_density, whole.log_density, rtol=1e-12)
-    np.testing.assert_array_equal(parts.nodes, whole.nodes)
-    assert [parts.nearest_clades(i)[0][1] for i in range(12)] == [whole.nearest_clades(i)[0][1] for i in range(12)]
-
-
-def test_place_refuses_rows_in_another_unit():
-    X, tree = simulated(6, PHI)
-    post = posterior_of(X, PHI, [tree])
-    assert np.isfinite(post.place(X[:1] + 1e100).log_density).all()
-    with pytest.raises(InputError, match="row '1' lies too far"):
-        post.place(np.vstack([X[:1], X[:1] + 1e160]))
-
-
-def test_place_gives_classes_and_intervals():
-    X, _ = simulated(30, PHI, 6)
-    post = ct.sample_trees(X, PHI, n_samples=40, random_state=0, progress=False)
-    rng = np.random.default_rng(0)
-    placed = post.place(rng.normal(size=(7, 3)), classes=np.arange(30) % 4, n_trees=10)
-    assert placed.class_probability.shape == (7, 4)
-    np.testing.assert_allclose(placed.class_probability.sum(axis=1), 1.0)
-    assert placed.weights.shape == (7, len(placed.trees)) and len(placed.trees) <= 10
-    low, high = placed.time_interval(0.8).T
-    assert np.all(low <= high) and np.all(low > 0)
-    again = post.place(rng.normal(size=(7, 3)), n_trees=10)
-    assert again.classes is None
-
-
 def test_place_draws_independent_times_on_copies_of_a_tree():
     X, tree = simulated(6, PHI, 8)
     placed = posterior_of(X, PHI, [tree] * 300).place(np.vstack([X[:2] + 0.2, [[np.nan, 0.1, 0.2]]]), n_trees=300)
@@ -277,25 +227,10 @@ def test_place_matches_frames_by_name():
         post.place(new.assign(z=1.0))
     with pytest.raises(InputError, match="must have the 3 columns that were fitted, not 2"):
         post.place(new.to_numpy()[:, :2])
-    with pytest.raises(InputError, match="n_trees"):
-        post.place(new, n_trees=0)
-    with pytest.raises(InputError, match="one class for each"):
-        post.place(new, classes=[1, 2])
-
-
-def test_place_refuses_bad_requests():
-    X, _ = simulated(6, PHI)
-    frame = pd.DataFrame(X, columns=list("abc"))
-    post = ct.sample_trees(frame, PHI, n_samples=4, random_state=0)
-    with pytest.raises(InputError, match="n_clades"):
-        post.place(X[:2] + 0.5, n_clades=-1)
     with pytest.raises(InputError, match=r"a column 'a.2' that was not fitted"):
         post.place(pd.concat([frame, frame[["a"]]], axis=1))
-    without_draws = posterior_of_trees(
-        post.draws.children, post.draws.times, X=X, covariance=ct.Fixed(PHI), noise="learn"
-    )
-    with pytest.raises(InputError, match="no draws of its noise level"):
-        without_draws.place(X[:2] + 0.5)
+    with pytest.raises(InputError, match="one class for each"):
+        post.place(new, classes=[1, 2])
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
@@ -314,12 +249,3 @@ def test_place_beside_groups_of_one_row_is_as_beside_rows():
     grouped = ct.fit(X, "scaled", groups=list("hgfedcba"), **settings).place(new)
     np.testing.assert_array_equal(grouped.log_density, plain.log_density)
     assert grouped.log_density[2] == np.inf and np.isfinite(grouped.log_density[:2]).all()
-
-
-def test_placement_has_a_short_repr():
-    X = np.random.default_rng(0).standard_normal((7, 2))
-    post = random_posterior(0, weighted=False, X=X, covariance=ct.Spherical(amplitude=1.0), noise=ct.Noise(0.1))
-    placed = post.place(X[:3])
-    low, high = placed.log_density.min(), placed.log_density.max()
-    assert repr(placed) == f"<Placement of 3 rows on {len(placed.trees)} trees: log density {low:.4g} to {high:.4g}>"
-    assert repr(post.place(X[:1])).startswith("<Placement of 1 row on")

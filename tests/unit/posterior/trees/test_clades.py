@@ -3,9 +3,7 @@
 import math
 
 import numpy as np
-import pytest
 
-import coaltree as ct
 from coaltree.posterior.trees import clades
 from coaltree.posterior.trees.clades import clade_table
 from tests.posteriors import leaf_sets, listed, random_posterior
@@ -19,32 +17,11 @@ def test_clade_table_has_the_keys_and_sizes_of_the_trees(post):
         assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
 
 
-def test_clade_table_grows():
-    post = random_posterior(8, n=400, n_trees=40)
-    table = clade_table(post)
-    assert len(table.keys) > 1024
-    every = {c for tree in post.trees for c in leaf_sets(tree)}
-    assert len(table.keys) == len(every)
-
-
 def test_clade_support_is_the_share_of_trees_with_the_clade(post):
     frequency = summaries.clade_frequencies(listed(post), post.weights)
     for tree in [*post.trees, random_posterior(99, n=post.n).trees[0]]:
         expected = [frequency.get(c, 0.0) for c in leaf_sets(tree)]
         np.testing.assert_allclose(post.clade_support(tree), expected, atol=1e-14)
-
-
-def test_clade_support_finds_leaves_by_name():
-    post = random_posterior(0)
-    tree = post.trees[3]
-    number = np.array([3, 0, 6, 1, 5, 2, 4, *range(7, 13)])  # leaf i of the tree becomes leaf number[i]
-    names = [""] * 7
-    for i, label in enumerate(tree.labels):
-        names[number[i]] = label
-    shuffled = ct.Tree(number[tree.children], tree.times, names)
-    np.testing.assert_array_equal(post.clade_support(shuffled), post.clade_support(tree))
-    with pytest.raises(ct.InputError, match="'x' is in only one"):
-        post.clade_support(tree.relabel([*"012345", "x"]))
 
 
 def test_mean_cophenetic_is_the_weighted_mean(post):
@@ -60,12 +37,6 @@ def test_mean_cophenetic_is_the_weighted_mean(post):
     np.fill_diagonal(expected_log, -np.inf)
     np.testing.assert_allclose(mean, expected, rtol=1e-12)
     np.testing.assert_allclose(log_mean, expected_log, rtol=1e-12)
-
-
-def test_leaves_under_are_those_of_the_clade(post):
-    tree = post.trees[0]
-    for k, clade in enumerate(leaf_sets(tree)):
-        assert frozenset(clades.leaves_under(tree.children, post.n + k).tolist()) == clade
 
 
 def test_time_medians_are_those_of_the_trees_with_the_clade(post):

@@ -1,14 +1,13 @@
 """The majority-rule consensus tree and that of maximum clade credibility, against their definitions."""
 
 import math
-from decimal import Decimal
 
 import numpy as np
 import pytest
 
 import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import leaf_sets, listed, random_posterior
+from tests.posteriors import leaf_sets, listed
 from tests.reference import summaries
 
 
@@ -39,14 +38,6 @@ def test_consensus_of_half_and_half_is_not_fooled_by_rounding():
     tree = post.consensus()
     assert tree.children == ((0, 1, 2),)
     assert not tree.is_binary
-
-
-def test_consensus_refuses_less_than_half():
-    post = random_posterior(0)
-    assert post.consensus(Decimal("0.5")).to_newick() == post.consensus().to_newick()
-    for wrong in (0.3, 1.2, "half"):
-        with pytest.raises(ct.InputError, match=r"min_support must be a number from 0\.5"):
-            post.consensus(wrong)
 
 
 def test_mcc_tree_has_the_highest_score_and_median_times(post):

@@ -58,12 +58,3 @@ def test_clusters_are_numbered_from_top_to_bottom():
     labels = post.cut(4)[post.mean_tree().leaf_order()]
     np.testing.assert_array_equal(labels, np.repeat(range(4), 15))
     assert post.cut(4)[[0, 15, 30, 45]].tolist() in ([0, 3, 1, 2], [3, 0, 2, 1])  # along the line
-
-
-def test_order_takes_missing_values_and_constant_columns():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(12, 2)), np.ones(12)])
-    X[0, 0] = X[3] = np.nan
-    tree = ct.Tree.from_linkage(linkage(np.nan_to_num(X), "average"))
-    post = posterior_of_trees(tree.children[None], tree.times[None], X=X)
-    assert sorted(post.mean_tree().leaf_order()) == list(range(12))

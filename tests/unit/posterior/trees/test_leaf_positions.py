@@ -47,12 +47,3 @@ def test_mean_over_pairs_of_many_leaves():
         for tree, of_tree, w in zip(trees, values, weights, strict=True)
     )
     np.testing.assert_allclose(fast(trees, values, weights), cophenetic[np.triu_indices(700, 1)], rtol=1e-12)
-
-
-def test_mean_over_pairs_takes_every_kind_of_array():
-    """Children of any whole numbers, read-only or not, in any layout."""
-    trees, values, weights = drawn(9, 4, np.random.default_rng(1))
-    expected = fast(trees, values, weights)
-    children = np.stack([tree.children for tree in trees])
-    for other in (children.astype(np.int32), np.asfortranarray(children), np.repeat(children, 2, axis=0)[::2]):
-        np.testing.assert_array_equal(mean_over_pairs(other, values, weights), expected)

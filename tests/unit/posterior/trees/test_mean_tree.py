@@ -13,7 +13,7 @@ from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.trees import mean_tree as module
 from coaltree.posterior.trees.extended_majority import MIN_SUPPORT
 from coaltree.tree.cut import name_rank
-from tests.posteriors import grouped_posterior, leaf_sets, listed, random_posterior, renumbered, stacked, times_of
+from tests.posteriors import leaf_sets, listed, random_posterior, renumbered, stacked, times_of
 from tests.reference import cut as cut_by_sets
 from tests.reference import summaries
 from tests.strategies import any_times, chain, labels, plain_times, random_tree, trees
@@ -163,22 +163,6 @@ def test_mean_tree_of_one_tree_is_itself(tree):
     assert stacked([tree]).mean_tree() == tree
 
 
-@given(trees(max_leaves=16, times=ordinary_times))
-def test_mean_tree_of_the_same_tree_twice_keeps_its_clades(tree):
-    assert set(leaf_sets(stacked([tree, tree]).mean_tree())) == set(leaf_sets(tree))
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_mean_tree_of_two_and_three_leaves(n):
-    post = random_posterior(0, n=n, n_trees=9)
-    tree = post.mean_tree()
-    share = summaries.clade_frequencies(listed(post), post.weights)
-    assert set(leaf_sets(tree)) == {
-        max((c for c in share if len(c) == size), key=share.get) for size in range(2, n + 1)
-    }
-    assert tree.times[-1] == pytest.approx(post.weights @ post.draws.times[:, -1])
-
-
 @pytest.mark.parametrize("make", [chain, lambda n: random_tree(n, np.random.default_rng(0))])
 def test_mean_tree_times_are_means_where_all_trees_have_one_topology_and_one_order(make):
     """In which larger clades are later: the order of heights, which is that of sizes, is then that of times."""
@@ -234,25 +218,11 @@ def test_mean_tree_joins_duplicates_at_time_0():
     assert {frozenset({4, 5}), frozenset(range(4))} <= set(leaf_sets(tree)[:4])
 
 
-def test_mean_tree_ignores_groups_and_missing_values():
-    plain = random_posterior(0, weighted=False, labels=[f"leaf {i}" for i in range(7)])
-    X = np.random.default_rng(0).normal(size=(7, 2))
-    X[3, 1] = np.nan
-    for other in (grouped_posterior(0), random_posterior(0, weighted=False, X=X, labels=plain.labels)):
-        assert leaf_sets(other.mean_tree()) == leaf_sets(plain.mean_tree())
-        np.testing.assert_array_equal(other.mean_tree().times, plain.mean_tree().times)
-
-
 def test_mean_tree_ignores_trees_without_weight():
     post = random_posterior(2, n=9, n_trees=20, weighted=False)
     none = np.where(np.arange(20) < 10, 0.0, -np.inf)
     half = posterior_of_trees(post.draws.children, post.draws.times, log_weights=none)
     assert half.mean_tree() == post[:10].mean_tree()
-
-
-def test_mean_tree_is_made_once_and_has_an_older_name():
-    post = random_posterior(0)
-    assert post.mean_tree() is post.mean_tree() is post.mean_tree()
 
 
 @pytest.mark.parametrize(("n", "n_trees"), [(9, 12), (20, 150)])

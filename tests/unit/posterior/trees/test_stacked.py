@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.trees.stacked import TreeSequence, check_trees, read_only
+from coaltree.posterior.trees.stacked import TreeSequence, check_trees
 from tests.posteriors import random_posterior
 
 
@@ -25,10 +25,3 @@ def test_check_trees_names_the_first_that_is_wrong():
         check_trees(post.draws.children, times)
     with pytest.raises(ct.InputError, match="at least one tree"):
         check_trees(post.draws.children[:0], post.draws.times[:0])
-
-
-def test_read_only_copies_only_where_it_must():
-    given = np.arange(3.0)
-    found = read_only(given)
-    assert np.shares_memory(given, found) and not found.flags.writeable and given.flags.writeable
-    assert read_only([1, 2], np.int32).dtype == np.int32

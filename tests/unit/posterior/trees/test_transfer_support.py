@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.io.nexus import annotated_tree
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.trees.transfer_support import transfers
 from tests.posteriors import leaf_sets, listed, random_posterior
@@ -70,18 +69,3 @@ def test_transfer_support_of_random_trees_is_low():
     tree = random_tree(40, rng)
     large = np.flatnonzero((tree.sizes[40:] > 5) & (tree.sizes[40:] < 40))
     assert post.clade_support(tree, kind="transfer")[large].max() < 0.45
-
-
-def test_transfer_support_of_the_last_tree_is_kept_and_is_its_own():
-    """Asked again, or about another tree, the answer is that of a new posterior; what was handed out may be changed."""
-    post = random_posterior(0, n=9)
-    trees = [post.trees[0], random_tree(9, np.random.default_rng(1))]
-    fresh = [random_posterior(0, n=9).clade_support(tree, "transfer") for tree in trees]
-    assert np.any(fresh[0] != fresh[1])
-    for i in (0, 0, 1, 0):
-        support = post.clade_support(trees[i], "transfer")
-        np.testing.assert_array_equal(support, fresh[i])
-        support[:] = 0.0
-    for i, file_format in ((0, "newick"), (0, "nexus"), (1, "newick")):
-        again = annotated_tree(random_posterior(0, n=9), trees[i], file_format)
-        assert annotated_tree(post, trees[i], file_format) == again
