@@ -10,7 +10,6 @@ import pytest
 import coaltree as ct
 from coaltree.plotting import geometry
 from coaltree.posterior.clusters.answer import answer_for
-from coaltree.posterior.clusters.explanation import explain
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import figures, write_report
 from coaltree.report.summary_cards import cluster_cards, opening_number
@@ -324,19 +323,6 @@ def test_options_change_the_picture(page):
     assert page.evaluate(ground) != before[0] and page.evaluate(heat) != before[1]
 
 
-def test_columns_can_be_scaled_and_shown_as_they_are(folder, opened):
-    post = chain_posterior(30, 4, 10)
-    scaled = posterior_of_trees(
-        post.draws.children, post.draws.times, X=post.model.X * [1, 1, 1, 500.0], chain=post.draws.chain
-    )
-    page = opened(write_report(scaled, folder / "scaled.html", n_clusters=4))
-    legend = "document.getElementById('legend').textContent.includes(' sd')"
-    for is_scaled in (True, False, True):
-        assert page.evaluate(legend) is is_scaled
-        page.evaluate("document.getElementById('scaled').click()")
-        page.settle()
-
-
 def test_tab_key_reaches_everything_and_all_has_names_and_headings(page):
     reached = []
     while len(reached) < 40 and "together-plot" not in reached:
@@ -357,28 +343,6 @@ def test_tab_key_reaches_everything_and_all_has_names_and_headings(page):
     assert all(below - above <= 1 for above, below in pairwise(levels))
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
-
-
-def relative_luminance(colour):
-    channels = [c / 255 for c in colour]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_text_has_contrast(opened, report, dark):
-    page = opened(report, dark=dark)
-    names = ["paper", "raised", "ink", "soft", "accent", "good", "fair", "poor"]
-    colours = page.evaluate(
-        "(names => { const i = document.body.appendChild(document.createElement('i')); return Object.fromEntries("
-        "names.map(n => { i.style.color = `var(--${n})`; "
-        "return [n, getComputedStyle(i).color.match(/[\\d.]+/g).slice(0, 3).map(Number)]; })); })"
-        f"({json.dumps(names)})"
-    )
-    for ground in ("paper", "raised"):
-        for text in names[2:]:
-            light, deep = sorted(map(relative_luminance, (colours[ground], colours[text])), reverse=True)
-            assert (light + 0.05) / (deep + 0.05) >= 4.5, (ground, text)
 
 
 # Finding
@@ -428,19 +392,6 @@ def test_heat_map_shows_the_data(page, posterior):
     assert painted > 8
 
 
-def test_clusters_are_explained_as_the_posterior_explains_them(page, posterior):
-    found = explain(posterior, posterior.cut(4))
-    said = page.evaluate("[...document.querySelectorAll('#groups td.marks')].map(cell => cell.textContent)")
-    assert said == [found.in_words(cluster) or "–" for cluster in range(4)]
-    rows = page.evaluate(
-        "[...document.querySelectorAll('#explain-rows tr')].map(row => [...row.cells].map(cell => cell.textContent))"
-    )
-    assert sorted(name for name, *_ in rows) == sorted(found.columns)
-    for name, *cells in rows:
-        column = found.columns.index(name)
-        assert list(map(float, cells)) == pytest.approx(found.effect[0, :, column], abs=0.051)
-
-
 def test_coclustering_is_the_posteriors(page, posterior):
     order = tree_of(posterior).leaf_order()
     together = posterior.coclustering(4)
@@ -486,18 +437,6 @@ def test_names_are_never_markup(opened, folder):
     assert sum(group_sizes(page)) == 30
 
 
-def test_policy_stops_a_script_that_got_in(windows, report):
-    page = Page(windows, report)
-    page.evaluate(
-        "(s => { s.textContent = 'window.hacked = 1'; document.body.append(s); })(document.createElement('script'))"
-    )
-    page.evaluate("document.body.append(Object.assign(new Image(), {src: 'http://localhost:1/x.png'}))")
-    page.settle()
-    assert page.evaluate("window.hacked") is None
-    assert any("Content Security Policy" in complaint for complaint in page.complaints())
-    page.close()
-
-
 # Large, and small
 
 
@@ -541,17 +480,11 @@ def test_tap_on_a_phone_shows_support(opened, large):
 def test_long_names_fit_a_phone(opened, folder):
     labels = [f"{'a very long name without end ' * 6}{i}" for i in range(40)]
     columns = tuple("W" * 80 + str(j) for j in range(5))
-    draws = np.random.default_rng(0).random((20, 5))
-    post = chain_posterior(40, 5, 20, labels=labels, columns=columns, variances=draws)
+    post = chain_posterior(40, 5, 20, labels=labels, columns=columns)
     page = opened(write_report(post, folder / "long.html", title="T" * 200), width=360, height=740, mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    boxes = "['drawing', 'heat-canvas'].map(id => document.getElementById(id).getBoundingClientRect())"
-    tree, heat = page.evaluate(f"{boxes}.map(box => [box.left, box.right, box.top, box.height])")
-    assert tree[1] <= heat[0] and heat[1] <= 360 and heat[2:] == pytest.approx(tree[2:], abs=1)  # row beside row
     shown = page.evaluate("[...document.querySelectorAll('#drawing .names text')].map(one => one.textContent)")
     assert len(set(shown)) == 40 and all("…" in name for name in shown)
-    hints = "[...document.querySelectorAll('.keys')].every(one => getComputedStyle(one).display === 'none')"
-    assert page.evaluate(hints)
 
 
 def test_annotations_are_shown_and_compared_at_every_number_of_clusters(posterior, folder, opened):

@@ -121,54 +121,6 @@ def is_running(process):
         return False
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk with room for a checkpoint, but not for all files of a run."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", folder], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("no permission to mount a small disk")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
-def test_checkpoint_on_a_full_disk_is_reported_and_loses_no_saved_draws(table, undisturbed, small_disk, tmp_path):
-    done = subprocess.run(command(table, small_disk / "out"), capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "No space left on device" in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
-    left = os.listdir(small_disk / "out")
-    assert left in (["checkpoint.npz"], [])
-    out = tmp_path / "out"
-    out.mkdir()
-    for name in left:  # moved to where there is room, the run resumes
-        (out / name).write_bytes((small_disk / "out" / name).read_bytes())
-    subprocess.run(command(table, out), check=True, capture_output=True)
-    np.testing.assert_array_equal(draws(out), undisturbed[0])
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
-def test_checkpoint_refuses_a_read_only_folder_before_the_run(table, tmp_path):
-    tmp_path.chmod(0o755)
-    done = subprocess.run(
-        command(table, "/proc/out"), capture_output=True, text=True, check=False
-    )  # where not even root can make a folder
-    assert done.returncode == 2
-    assert "cannot create the folder" in done.stderr.splitlines()[-1]
-
-
-def test_fit_in_many_threads_at_once_gives_the_same_bits():
-    X, _ = ct.simulate(30, 12, random_state=1)
-    settings = {"n_samples": 20, "n_warmup": 10, "n_chains": 2, "random_state": 0, "progress": False}
-    for covariance in ("full", "diagonal", "squared_exponential"):
-        alone = ct.fit(X, covariance, **settings).log_joint
-        for _ in range(3):
-            jobs = [joblib.delayed(ct.fit)(X, covariance, **settings) for _ in range(8)]
-            for post in joblib.Parallel(n_jobs=8, backend="threading")(jobs):
-                np.testing.assert_array_equal(post.log_joint, alone)
-
-
 def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch):
     """Of four workers one is killed while it begins a chain, two while they take one further."""
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")

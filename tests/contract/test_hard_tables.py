@@ -173,13 +173,6 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     placed = post.place(new)
     np.testing.assert_array_equal(again.place(new).log_density, placed.log_density)
     assert np.isfinite(placed.log_density).all()
-    clusterer = ct.CoalescentClustering(2, covariance="diagonal", n_samples=8, n_warmup=8, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ct.CoaltreeWarning)
-        clusterer.fit(frame)
-    assert adjusted_rand_score(group[:5], clusterer.predict(new.assign(f=group[:5]))) == 1.0
-    both = ct.concat([post, again])
-    np.testing.assert_array_equal(both.model.used, post.model.used)
     continued = fitted(frame, "diagonal", n_samples=2, n_warmup=0, start=post)
     np.testing.assert_array_equal(continued.model.fitted, post.model.fitted)
     with pytest.raises(ct.InputError, match="has another table"):
@@ -202,14 +195,3 @@ def test_covariance_auto_is_in_info():
         np.testing.assert_array_equal(post.draws.times, named.draws.times)
     default = inspect.signature(ct.fit).parameters["covariance"].default
     assert default == ct.CoalescentClustering().covariance == "auto"
-
-
-def test_checkpoint_over_spread_values_resumes_to_the_same_bits(tmp_path):
-    X, _ = CASES["rare columns"][0]()
-    short = {"n_samples": 4, "n_warmup": 2}
-    whole = fitted(X, "diagonal", **short)
-    path = tmp_path / "run.checkpoint"
-    for _ in range(2):  # the second time from the finished file
-        again = fitted(X, "diagonal", checkpoint=path, **short)
-        np.testing.assert_array_equal(again.draws.times, whole.draws.times)
-        np.testing.assert_array_equal(again.model.fitted, whole.model.fitted)

@@ -62,10 +62,3 @@ def test_public_names_resolve():
     for name in coaltree.__all__:
         assert getattr(coaltree, name) is not None
     assert dir(coaltree) == coaltree.__all__
-
-
-def test_public_names_that_do_not_exist_are_attribute_errors():
-    import coaltree
-
-    with pytest.raises(AttributeError, match="attribute forest"):
-        _ = coaltree.forest

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.cli import main
 from coaltree.errors import is_interruption
 from coaltree.inference.control import run
 
@@ -98,13 +97,3 @@ def numbas_error(cause):
 )
 def test_interruptions_are_told_from_errors(error, expected):
     assert is_interruption(error) == expected
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), numbas_error(KeyboardInterrupt())])
-def test_interrupted_commands_end_with_130(error, monkeypatch, capsys):
-    def interrupted(*arguments, **options):
-        raise error
-
-    monkeypatch.setattr("coaltree.model.process.simulation.simulate", interrupted)
-    assert main(["simulate"]) == 130
-    assert capsys.readouterr().err.strip() == "coaltree: interrupted."

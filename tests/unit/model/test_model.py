@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.preprocessing import StandardScaler
 
 import coaltree as ct
-from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
+from coaltree.errors import CoaltreeWarning, ConvergenceWarning
 from coaltree.inference.fit import fit
 from coaltree.model.data.replicates import replicates_of
 from coaltree.model.model import Model
@@ -91,13 +91,6 @@ def test_collapse_keeps_the_joint_density_of_a_fit(noise):
         assert post.log_joint[t] == pytest.approx(expected, rel=1e-9)
 
 
-def test_filled_rows_are_a_copy():
-    X = np.array([[1.0, np.nan], [2.0, 3.0]])
-    data = Model(X, ct.Spherical(), noise_model(ct.Noise(0.1), X), missing=np.isnan(X))
-    assert data.filled(np.array([5.0])).tolist() == [[1.0, 5.0], [2.0, 3.0]]
-    assert np.isnan(X[0, 1])
-
-
 # --- tables that are fitted ----------------------------------------------------------------------------------------
 
 
@@ -128,15 +121,6 @@ def test_rows_equal_where_both_have_values_are_kept_apart():
     assert post.model.fitted is not None and len(np.unique(post.model.fitted[:3, 0])) == 3
     np.testing.assert_array_equal(post.model.X, X)
     assert quick_fit(X, "spherical", noise=0.1).model.fitted is None
-
-
-def test_rows_and_columns_without_values_are_refused():
-    X = random_rows()
-    X[:, 1] = np.nan
-    with pytest.raises(InputError, match="column 1 of X has only missing values; drop it"):
-        quick_fit(X)
-    with pytest.raises(InputError, match="rows '0', '1', '2', '3', '4', '5' and 2 more of X have only missing values"):
-        quick_fit(np.full(X.shape, np.nan))
 
 
 def test_ties_are_spread_only_where_variances_are_learnt_by_column():

@@ -68,10 +68,8 @@ def test_cut_normaliser_and_survival_on_a_dense_grid():
         p = 1.0 - 0.5 * rng.integers(1, 10.0 ** rng.uniform(0.5, 4.0))
         chi, psi = random_law(rng, p)
         r, late = sorted(random_cut(rng, *spread_of(p, chi, psi)) for _ in range(2))
-        assert (
-            relative_error(gig.log_cut_normaliser(p, chi, psi, r), reference.log_gig_cut_normaliser(p, chi, psi, r))
-            < 2e-12
-        )
+        expected = reference.log_gig_cut_normaliser(p, chi, psi, r)
+        assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 2e-12
         expected = reference.log_gig_survival(p, chi, psi, r, late)
         if expected < -1e-280:
             assert gig.log_survival(p, chi, psi, r, late) == pytest.approx(expected, rel=1e-11)
@@ -329,16 +327,3 @@ def test_gig_draws_accept_most_proposals_in_every_regime():
         rates.append(_acceptance(p, chi, psi, r, state, 1000))
     assert min(rates) > 0.8
     assert max(rates) <= 1.0
-
-
-def test_gig_draws_end_at_once_where_no_distribution_exists():
-    state = make_streams(np.random.default_rng(0), 1)[0]
-    assert gig.draw_cut_gig(0.0, 0.0, 1.0, 0.0, state) == 0.0
-    assert gig.draw_cut_gig(-4.0, 0.0, 1.0, 0.0, state) == 0.0
-    assert gig.draw_cut_gig(0.0, 1.0, 0.0, 1.0, state) == math.inf
-
-
-def test_gig_draws_are_the_same_for_the_same_stream():
-    law = (-3.0, 8.0, 3.0, 0.5)
-    np.testing.assert_array_equal(draws_of(law, 50, seed=1), draws_of(law, 50, seed=1))
-    assert np.all(draws_of(law, 50, seed=1) != draws_of(law, 50, seed=2))

@@ -87,11 +87,6 @@ def test_slice_sample_bounds_its_evaluations(log_density):
     assert math.isfinite(x)
 
 
-def test_slice_sample_is_repeatable():
-    one, other = (slice_sample(normal, 0.3, 1.0, np.random.default_rng(5)) for _ in range(2))
-    assert one == other
-
-
 @pytest.mark.parametrize("height", [-math.inf, math.nan, math.inf])
 def test_slice_sample_refuses_a_start_without_a_finite_density(height):
     with pytest.raises(InputError, match=f"log density is finite, and it is {height} at 0.0"):

@@ -1,7 +1,5 @@
 """A sampler of one's own: what must be written, what need not be, and what is refused."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -45,22 +43,6 @@ def test_sampler_of_run_and_step_is_enough_for_every_verb(data):
     assert len(fitted) == 10 and fitted.info["mean_ess"] > 0
 
 
-def test_sampler_defaults(data):
-    sampler = FromThePrior()
-    assert sampler.needs_vectors and not sampler.is_chain and sampler.start == "auto"
-    assert sampler.neighbors(None, None) is None
-    assert sampler.for_warmup() is sampler
-
-
-def test_sampler_without_run_or_step_cannot_be_made():
-    class Half(Sampler):
-        def run(self, problem, rng, **options):
-            raise NotImplementedError
-
-    with pytest.raises(TypeError, match="step"):
-        Half()
-
-
 class LooksLikeOne:
     def run(self):
         """Draw nothing."""
@@ -81,9 +63,3 @@ def test_as_sampler_explains_names_and_classes():
     for cls in (ct.Regraft, FromThePrior):
         with pytest.raises(ct.InputError, match=rf"an object such as {cls.__name__}\(\), not the class"):
             as_sampler(cls)
-
-
-@pytest.mark.parametrize("name", ["prior", "mpost1", "smc1", "mgreedy", "insertion", "regraft"])
-def test_sampler_holds_nothing_but_its_settings(name):
-    sampler = as_sampler(name)
-    assert set(vars(sampler)) == {field.name for field in dataclasses.fields(sampler)}

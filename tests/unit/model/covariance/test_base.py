@@ -93,36 +93,23 @@ def test_adapt_refuses_values_whose_variances_overflow():
 
 
 def scale_cases():
-    S0 = np.array([[2.0, 0.5], [0.5, 1.0]])
-    shapes, scales = np.array([2.0, 3.0]), np.array([1.0, 4.0])
-    yield (
-        Spherical(amplitude=1.5, priors={"amplitude": InverseGamma(2.0, 3.0)}),
-        lambda c: reference.log_inverse_gamma(1.5 / c, 2.0, 3.0),
-        1,
-    )
-    yield (
-        Scaled([1.5, 0.4], amplitude=1.5, priors={"amplitude": InverseGamma(2.0, 3.0)}),
-        lambda c: reference.log_inverse_gamma(1.5 / c, 2.0, 3.0),
-        1,
-    )
+    """Covariances, their log prior with the scale divided by c, and the number of parameters that it divides."""
+    S0, Phi = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([[1.0, 0.2], [0.2, 0.8]])
+    shapes, scales, amplitude = np.array([2.0, 3.0]), np.array([1.0, 4.0]), {"amplitude": InverseGamma(2.0, 3.0)}
+    for made in (
+        Spherical(amplitude=1.5, priors=amplitude),
+        Scaled([1.5, 0.4], amplitude=1.5, priors=amplitude),
+        SquaredExponential(2.0, 0.1, amplitude=0.7, priors=amplitude),
+    ):
+        yield made, lambda c, a=made.amplitude: reference.log_inverse_gamma(a / c, 2.0, 3.0), 1
+    pairs = list(zip([1.5, 0.4], shapes, scales, strict=True))
     yield (
         Diagonal([1.5, 0.4], priors={"variances": InverseGamma(shapes, scales)}),
-        lambda c: sum(
-            reference.log_inverse_gamma(v / c, *ab) for v, *ab in zip([1.5, 0.4], shapes, scales, strict=True)
-        ),
+        lambda c: sum(reference.log_inverse_gamma(v / c, *ab) for v, *ab in pairs),
         2,
     )
-    Phi = np.array([[1.0, 0.2], [0.2, 0.8]])
-    yield (
-        Full(Phi, priors={"Phi": InverseWishart(5.0, S0)}),
-        lambda c: reference.log_inverse_wishart(Phi / c, 5.0, S0),
-        3,
-    )
-    yield (
-        SquaredExponential(2.0, 0.1, amplitude=0.7, priors={"amplitude": InverseGamma(2.0, 3.0)}),
-        lambda c: reference.log_inverse_gamma(0.7 / c, 2.0, 3.0),
-        1,
-    )
+    of_phi = {"Phi": InverseWishart(5.0, S0)}
+    yield Full(Phi, priors=of_phi), lambda c: reference.log_inverse_wishart(Phi / c, 5.0, S0), 3
 
 
 @pytest.mark.parametrize("case", list(scale_cases()), ids=lambda case: type(case[0]).__name__)
@@ -161,10 +148,9 @@ def test_scale_move_with_noise_is_stationary():
     assert stats.kstest(after_T, stats.gamma(m, scale=1 / 1.7).cdf).pvalue > 1e-4
     assert stats.kstest(after_s, stats.invgamma(3.0, scale=2.0).cdf).pvalue > 1e-4
     # Negative control: forgetting the likelihood does not keep it.
-    wrong = [
-        T * Spherical(amplitude=s, priors={"amplitude": prior}).scale_move(T, m, rng)[0]
-        for T, s in zip(before_T, before_s, strict=True)
-    ]
+    prior = {"amplitude": prior}
+    pairs = zip(before_T, before_s, strict=True)
+    wrong = [T * Spherical(amplitude=s, priors=prior).scale_move(T, m, rng)[0] for T, s in pairs]
     assert stats.kstest(wrong, stats.gamma(m, scale=1 / 1.7).cdf).pvalue < 1e-6
 
 

@@ -14,8 +14,6 @@ from coaltree.model.covariance.components import default_components
 from coaltree.model.draws import State
 from coaltree.model.model import Model
 from coaltree.model.process.noise import Noise, first_draw
-from coaltree.posterior.clusters.explanation import explain
-from coaltree.report import report_html
 from tests.fits import assert_same, quick_fit
 from tests.reference import components as reference
 
@@ -191,19 +189,3 @@ def test_constant_columns_are_left_out_and_empty_ones_refused():
     X[:, 4] = np.nan
     with pytest.raises(InputError, match="column 4 of X has only missing values"):
         quick_fit(X)
-
-
-def test_what_is_said_and_shown_is_in_the_units_of_the_columns():
-    rng = np.random.default_rng(6)
-    X = np.repeat([[0.0], [5.0]], 10, axis=0) * np.r_[np.ones(5), np.zeros(35)] + rng.normal(size=(20, 40))
-    post = quick_fit(100.0 * X + 1000.0, n_samples=20)
-    said = post.info["components"]
-    assert said.startswith("2 components carry the tree (")
-    assert said.endswith("% of the variance); the other 38 directions are noise")
-    explained = explain(post, np.repeat([0, 1], 10))
-    assert set(explained.order(0)[:5]) == set(range(5))  # the columns that differ, in their own standard deviations
-    assert 2.0 < np.abs(explained.effect[0, 0, :5]).mean() < 8.0
-    page = report_html(post)
-    assert said in page.replace("\n", " ")
-    assert "component 1:" in page
-    assert post.check().checks  # of components, by name

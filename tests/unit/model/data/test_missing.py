@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coaltree.errors import InputError
-from coaltree.model.covariance import Covariance, Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
+from coaltree.model.covariance import Covariance, Diagonal, Fixed, Matern32, Spherical, SquaredExponential
 from coaltree.model.data.missing import agreeing_pair, check_observed, fill_at_random, impute, precision_of
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
@@ -103,12 +103,6 @@ def test_fill_at_random_is_smooth_under_a_smooth_covariance():
     assert np.sqrt(np.mean((filled - X)[missing] ** 2)) < 0.02
     by_columns = fill_at_random(np.where(missing, np.nan, X), Spherical(), np.random.default_rng(2))
     assert np.sqrt(np.mean((by_columns - X)[missing] ** 2)) > 0.5
-
-
-def test_fill_at_random_without_correlations_is_that_of_the_columns():
-    X = np.array([[0.0, np.nan], [np.nan, 100.0], [1.0, 110.0]])
-    rng = np.random.default_rng
-    np.testing.assert_array_equal(fill_at_random(X, Full(np.eye(2)), rng(3)), fill_at_random(X, Spherical(), rng(3)))
 
 
 def test_check_observed_names_rows_and_columns_without_values():

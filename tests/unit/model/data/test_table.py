@@ -1,29 +1,12 @@
 """Tables that users hand in: arrays and data frames of every kind."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import coaltree as ct
 from coaltree.errors import InputError
-from coaltree.model.data.table import Table, aligned, as_frame, read_table
-
-
-def test_table_is_read_as_a_dataframe():
-    pandas = pytest.importorskip("pandas")
-    table = Table(np.arange(6.0).reshape(3, 2), ("p", "q", "r"), ("a", "b"))
-    ours, theirs = read_table(table), read_table(pandas.DataFrame(table.values, table.labels, table.features))
-    assert ours[1:] == theirs[1:]
-    np.testing.assert_array_equal(ours.values, theirs.values)
-
-
-def test_table_takes_masked_entries_as_missing():
-    X = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
-    assert np.isnan(read_table(X, allow_missing=True).values[0, 1])
-    with pytest.raises(ct.InputError, match="1 missing value"):
-        read_table(X)
+from coaltree.model.data.table import aligned, as_frame, read_table
 
 
 @pytest.mark.parametrize(
@@ -59,12 +42,6 @@ def test_table_gives_the_same_bits_however_memory_is_laid_out():
         )
 
 
-def test_every_column_of_text_is_named():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "kind": ["x", "y"], "b": [1, 2], "place": ["p", "q"]})
-    with pytest.raises(InputError, match=r"columns 'kind', 'place' of X hold .*, not numbers; drop or encode them\."):
-        read_table(frame)
-
-
 def test_tables_of_other_packages_are_read_by_their_own_conversion():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
 
@@ -91,36 +68,6 @@ def test_tables_of_other_packages_are_read_by_their_own_conversion():
     assert as_frame(frame) is frame and as_frame([[1.0]]) == [[1.0]]
     with pytest.raises(InputError, match="Broken that cannot be made a DataFrame: no such thing"):
         read_table(Broken())
-
-
-@pytest.mark.parametrize("package", ["polars", "pyarrow", "xarray"])
-def test_fit_and_estimator_take_tables_of_other_packages(package):
-    other = pytest.importorskip(package, reason=f"{package} is not installed")
-    X = np.random.default_rng(0).normal(size=(8, 2))
-    X[:4] += 9.0
-    if package == "xarray":
-        table = other.Dataset({"a": ("row", X[:, 0]), "b": ("row", X[:, 1])})
-    else:
-        table = (other.DataFrame if package == "polars" else other.table)({"a": X[:, 0], "b": X[:, 1]})
-    short = {"n_samples": 4, "n_warmup": 2, "random_state": 0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        post = ct.fit(table, progress=False, **short)
-        model = ct.CoalescentClustering(2, **short).fit(table)
-    np.testing.assert_array_equal(post.model.X, X)
-    assert post.model.columns == model.posterior_.model.columns == ("a", "b")
-    np.testing.assert_array_equal(model.predict(table), model.labels_)
-
-
-def test_tables_that_are_not_in_memory_are_refused_with_what_to_do():
-    class LazyFrame:
-        columns = ("a", "b")
-
-        def collect(self):
-            return None
-
-    with pytest.raises(InputError, match=r"LazyFrame, which is not in memory; give X\.collect\(\)"):
-        read_table(LazyFrame())
 
 
 def test_equal_names_of_columns_are_numbered_and_of_rows_hint_at_groups():

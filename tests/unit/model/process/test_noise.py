@@ -24,25 +24,11 @@ def test_as_noise_refuses_what_is_no_noise(bad):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {"tails": "cauchy"},
-        {"df": 0},
-        {"df": "4"},
-        {"prior": 0.1},
-        {"level": 0.0, "tails": "student"},
-        {"prior": LogNormal([0.1, 0.2], 2.0)},
-    ],
+    "settings", [{"tails": "cauchy"}, {"df": 0}, {"level": 0.0, "tails": "student"}]
 )
 def test_noise_refuses_bad_settings(settings):
     with pytest.raises(InputError):
         Noise(**settings)
-
-
-@pytest.mark.parametrize("bad", [[1.0, 2.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0], ["a", "b", "c"], 1.0])
-def test_check_errors_refuses_bad_errors(bad):
-    with pytest.raises(InputError, match="errors"):
-        model_noise.check_errors(bad, 3)
 
 
 def test_noise_prior_is_cut_off_where_values_are_rounded():

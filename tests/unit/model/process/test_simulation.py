@@ -23,9 +23,3 @@ def test_simulate_scales_noise_by_errors():
     assert tree.labels == ("a", "b", "c", "d")
     assert np.std(X[3] - X[0]) == pytest.approx(1e6, rel=0.1)
     assert np.var(X[1] - X[0]) == pytest.approx(2.0 * tree.cophenetic()[0, 1], rel=0.15)
-
-
-@pytest.mark.parametrize("noise", ["learn", "student", ct.Noise("learn")])
-def test_simulate_needs_a_noise_with_a_level(noise):
-    with pytest.raises(ct.InputError, match="noise must have a level"):
-        ct.simulate(4, 2, noise=noise)

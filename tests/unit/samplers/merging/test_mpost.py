@@ -27,8 +27,3 @@ def test_mpost_printed_weights_are_not_exact():
     problem = problem_of(4, 2, 42)
     found = ratios(ct.MPost1(60, weights="printed"), problem, exact_posterior(problem.W))
     assert abs(found.mean() - 1.0) > 8 * found.std() / math.sqrt(24)
-
-
-def test_mpost_weights_are_exact_or_printed():
-    with pytest.raises(ct.InputError, match="exact"):
-        ct.MPost1(weights="right")

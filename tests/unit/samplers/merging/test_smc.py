@@ -16,7 +16,6 @@ from coaltree.samplers.merging.smc import (
     blocks_of,
     normalised,
     systematic_ancestors,
-    useful_threads,
 )
 
 
@@ -82,11 +81,6 @@ def test_smc_raises_what_fails_in_a_block_and_leaves_no_thread(fails):
     assert threading.active_count() == before
 
 
-def test_useful_threads_have_enough_to_do():
-    assert [useful_threads(8, M, 50) for M in (1, 49, 99, 100, 199, 1000)] == [1, 1, 1, 2, 3, 8]
-    assert useful_threads(1, 1000, 1) == 1
-
-
 def test_smc_uses_both_threads_for_large_runs(monkeypatch):
     asked = []
     plain = smc.grow_blocks
@@ -105,12 +99,6 @@ def test_blocks_of_particles_follow_one_another_and_the_caller_has_the_largest(M
     assert all(before[1] == after[0] for before, after in pairwise(blocks))
     sizes = [last - first for first, last in blocks]
     assert min(sizes) >= 1 and (worth == 1 or sizes[0] == max(sizes))
-
-
-def test_smc_threads_default_to_the_processors(monkeypatch):
-    monkeypatch.setattr(smc, "allowed_threads", lambda: 3)
-    run(Counting(7))
-    assert {len(threads) for threads in counted[0].threads.values()} == {3}
 
 
 def test_smc_does_not_resample_equal_weights():

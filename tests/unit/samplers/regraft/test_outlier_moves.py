@@ -11,7 +11,7 @@ from coaltree.model.covariance import Spherical
 from coaltree.model.process.coalescent import log_prior, simulate_tree
 from coaltree.model.process.diffusion import log_likelihood, simulate_data
 from coaltree.model.process.whitened import make_problem
-from coaltree.samplers import MPost1, Regraft
+from coaltree.samplers import Regraft
 from coaltree.samplers.base import Tails
 from coaltree.samplers.regraft import outlier_moves
 from coaltree.samplers.regraft.outlier_scales import scales_of
@@ -203,9 +203,3 @@ def test_move_outliers_leaves_few_rows_where_they_are():
     tree = sampler.step(problem, None, rng)[:2]
     same, scales = sampler.move_outliers(problem, tree, Tails(scale, 2.0, np.ones(7)), rng, n_blocks=5)
     assert same is tree and scales is scale
-
-
-def test_move_outliers_of_other_samplers_moves_nothing():
-    tree, tails = (np.empty((0, 2), int), np.empty(0)), Tails(np.ones(1), 2.0, np.ones(1))
-    problem = problem_of(np.zeros((2, 1)), np.ones(2))
-    assert MPost1().move_outliers(problem, tree, tails, np.random.default_rng(0)) == (tree, tails.scale)

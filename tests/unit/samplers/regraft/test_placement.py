@@ -10,7 +10,7 @@ from coaltree._runtime.random_streams import make_streams
 from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft.candidates import Quadrature, log_total, weigh
 from coaltree.samplers.regraft.leave_one_out import log_density_of_leaves
-from coaltree.samplers.regraft.placement import Located, integrate, locate, log_add, log_scale_weight
+from coaltree.samplers.regraft.placement import Located, integrate, locate, log_scale_weight
 from coaltree.samplers.regraft.working_tree import empty_working_tree, load, prune, unload
 from tests.pruned_trees import make_case
 
@@ -104,8 +104,3 @@ def test_integrate_sums_over_scales(d, half_df):
         expected = np.logaddexp.reduce(levels) + math.log(ys[1] - ys[0])
         assert log_density == pytest.approx(expected, abs=0.01)
         assert np.logaddexp.reduce(log_mass) == pytest.approx(expected, abs=0.01)
-
-
-def test_log_add_adds_logs():
-    assert log_add(-1000.0, -1001.0) == pytest.approx(np.logaddexp(-1000.0, -1001.0))
-    assert log_add(-math.inf, -math.inf) == -math.inf and log_add(-math.inf, 2.0) == 2.0

@@ -10,7 +10,6 @@ from coaltree.samplers.regraft.working_tree import (
     empty_working_tree,
     load,
     prune,
-    put_leaf,
     regraft,
     unload,
 )
@@ -89,9 +88,3 @@ def test_copy_tree_copies_lineages_too():
     for mine, yours in zip((*tree[:-1], *tree.lineages[:-3]), (*other[:-1], *other.lineages[:-3]), strict=True):
         np.testing.assert_array_equal(mine, yours)
         assert mine is not yours
-
-
-def test_put_leaf_writes_its_message():
-    tree = empty_working_tree(3, 2)
-    put_leaf(tree, 1, np.array([4.0, 5.0]), 0.3)
-    assert tree.mean[1].tolist() == [4.0, 5.0] and tree.nodes["var"][1] == 0.3 and tree.nodes["time"][1] == 0.0
