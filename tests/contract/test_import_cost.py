@@ -18,10 +18,7 @@ def modules_after(code):
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "import coaltree; dir(coaltree)",
-        "from coaltree.cli import main; main(['--help']); main(['simulate', '--help'])",
-    ],
+    ["import coaltree; dir(coaltree)", "from coaltree.cli import main; main(['--help']); main(['simulate', '--help'])"],
 )
 def test_import_loads_nothing_heavy(code):
     loaded = modules_after(code)

@@ -19,8 +19,7 @@ def test_sklearn_checks(estimator, check):
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 @pytest.mark.parametrize(
-    "check",
-    ["check_clustering", "check_estimators_pickle", "check_methods_subset_invariance", "check_fit_idempotent"],
+    "check", ["check_clustering", "check_estimators_pickle", "check_methods_subset_invariance", "check_fit_idempotent"]
 )
 def test_sklearn_checks_with_other_settings(check):
     given = MISSING.get_params()

@@ -9,13 +9,7 @@ import pytest
 import coaltree as ct
 from tests.reference.evidence import exact_posterior, leaf_sets
 
-SAMPLERS = {
-    "prior": ct.Prior,
-    "post_post": ct.PostPost,
-    "mpost1": ct.MPost1,
-    "mpost2": ct.MPost2,
-    "smc1": ct.SMC1,
-}
+SAMPLERS = {"prior": ct.Prior, "post_post": ct.PostPost, "mpost1": ct.MPost1, "mpost2": ct.MPost2, "smc1": ct.SMC1}
 PARTICLES = {"prior": 200_000}
 # In `make test` a quarter of the particles, so that the standard errors, which decide, are twice as large.
 long_or_short = pytest.mark.parametrize("share", [pytest.param(1.0, marks=pytest.mark.slow), 0.25])

@@ -117,10 +117,7 @@ class OfComponents(Model):
 
     def __init__(self, family=Components, **options):
         fixed = {"loadings": self.LOADINGS, "centre": np.zeros(4), "scale": np.array([1.0, 2.0, 0.5, 1.0])}
-        priors = {
-            "Phi": InverseWishart(12.0, 8.0 * np.eye(2) + 2.0),
-            "residual_variance": InverseGamma(5.0, 3.0),
-        }
+        priors = {"Phi": InverseWishart(12.0, 8.0 * np.eye(2) + 2.0), "residual_variance": InverseGamma(5.0, 3.0)}
         super().__init__(family(2, Phi=np.eye(2), residual_variance=1.0, priors=priors, **fixed), d=4, **options)
 
     def draw_data(self, covariance, noise, tree, rng):
@@ -283,10 +280,7 @@ class OfAnotherShape(ScalesOnTree):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wrong", "noise"),
-    [
-        ("likelihood_at_scale", without_the_jacobian, LEARNT),
-        ("ScalesOnTree", OfAnotherShape, STUDENT),
-    ],
+    [("likelihood_at_scale", without_the_jacobian, LEARNT), ("ScalesOnTree", OfAnotherShape, STUDENT)],
     ids=["Jacobian forgotten", "scales of another shape"],
 )
 def test_a_small_mistake_with_the_noise_is_seen(monkeypatch, name, wrong, noise):

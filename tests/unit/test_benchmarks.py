@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import (
-    bench_real,
-    bench_repeat,
-    kept,
-    labelled_tables,
-    pvclust,
-)
+from benchmarks import bench_real, bench_repeat, kept, labelled_tables, pvclust
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
 from coaltree.model.process.coalescent import simulate_tree

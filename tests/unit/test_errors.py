@@ -15,10 +15,7 @@ def test_input_error_is_a_value_error_and_all_warnings_have_one_family():
 
 @pytest.mark.parametrize(
     "warning",
-    [
-        errors.ConvergenceWarning("not yet", ("R-hat of x is 1.20",)),
-        errors.InterruptedWarning("stopped", 3, 10),
-    ],
+    [errors.ConvergenceWarning("not yet", ("R-hat of x is 1.20",)), errors.InterruptedWarning("stopped", 3, 10)],
     ids=lambda warning: type(warning).__name__,
 )
 def test_warnings_keep_their_attributes_when_pickled(warning):

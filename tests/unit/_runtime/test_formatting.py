@@ -4,14 +4,7 @@ import math
 
 import pytest
 
-from coaltree._runtime.formatting import (
-    beside_limit,
-    escaped,
-    listed,
-    number,
-    shortened,
-    shortlist,
-)
+from coaltree._runtime.formatting import beside_limit, escaped, listed, number, shortened, shortlist
 
 
 def test_lists_of_names_are_shortened_or_whole():

@@ -44,8 +44,7 @@ def test_next_uint64_is_xoshiro256_plus_plus():
 
 
 @pytest.mark.parametrize(
-    ("draw", "mean", "variance"),
-    [(uniform, 0.5, 1 / 12), (exponential, 1.0, 1.0), (standard_normal, 0.0, 1.0)],
+    ("draw", "mean", "variance"), [(uniform, 0.5, 1 / 12), (exponential, 1.0, 1.0), (standard_normal, 0.0, 1.0)]
 )
 def test_draws_have_their_moments(draw, mean, variance):
     state = make_streams(np.random.default_rng(1), 1)[0]

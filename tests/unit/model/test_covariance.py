@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from coaltree.model.covariance import (
-    Diagonal,
-    Fixed,
-    Full,
-    Spherical,
-    as_covariance,
-)
+from coaltree.model.covariance import Diagonal, Fixed, Full, Spherical, as_covariance
 from tests.refusals import assert_refused
 
 

@@ -91,11 +91,7 @@ def test_dendrogram_support_is_written_on_the_branches(tree):
 
 def test_dendrogram_intervals_are_bars_at_their_nodes(tree):
     ax = plotting.dendrogram(tree, intervals=[[0.5, 1.5], [np.nan, np.nan], [2.5, 3.5], [4.0, 7.0]])
-    assert segments(ax, "intervals") == {
-        ((0.5, 1.5), (1.5, 1.5)),
-        ((2.5, 2.5), (3.5, 2.5)),
-        ((4.0, 1.25), (7.0, 1.25)),
-    }
+    assert segments(ax, "intervals") == {((0.5, 1.5), (1.5, 1.5)), ((2.5, 2.5), (3.5, 2.5)), ((4.0, 1.25), (7.0, 1.25))}
     assert max(ax.get_xlim()) > 7.0
 
 

@@ -24,10 +24,7 @@ from coaltree.posterior.validation import check_log_weights
         ({"X": np.zeros((3, 2)), "columns": ["a"]}, "columns must name the 2 columns of X, not 1"),
         ({"X": np.zeros((3, 2)), "used": [1, 0]}, "used must list columns of X, numbers from 0 to 1, in order"),
         ({"X": np.zeros((3, 2)), "groups": [0, 0, 1]}, "groups must give each row of X one of the 3 leaves"),
-        (
-            {"X": np.zeros((3, 2)), "imputed": np.zeros((2, 1))},
-            r"must have shape \(2 trees, 0 missing entries\)",
-        ),
+        ({"X": np.zeros((3, 2)), "imputed": np.zeros((2, 1))}, r"must have shape \(2 trees, 0 missing entries\)"),
         ({"tail_scale": np.zeros((2, 3))}, "tail_scale must hold positive numbers"),
         ({"tail_scale": np.ones((2, 4))}, r"tail_scale must have shape \(2 trees, 3 rows\), not \(2, 4\)"),
         ({"theta": {"noise_level": [1.0, -1.0]}}, "must hold a positive number for each of the 2 trees"),

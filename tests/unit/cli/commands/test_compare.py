@@ -36,11 +36,7 @@ def test_compare_prints_a_table(folders, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (["{0}"], "at least two posteriors"),
-        (["{0}", "{0}"], "given twice"),
-        (["{0}", "nowhere"], "nowhere"),
-    ],
+    [(["{0}"], "at least two posteriors"), (["{0}", "{0}"], "given twice"), (["{0}", "nowhere"], "nowhere")],
 )
 def test_compare_reports_bad_usage_in_one_line(folders, arguments, message, capsys):
     assert main(["compare", *(text.format(*folders) for text in arguments)]) == 2

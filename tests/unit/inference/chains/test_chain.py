@@ -127,8 +127,7 @@ MANY = 400
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "longest", "expected"),
-    [(10, 128, 1000, 0), (300, 400, 1000, 0), (10, 400, 1000, 40), (10, 400, 30, 15)],
+    ("n", "d", "longest", "expected"), [(10, 128, 1000, 0), (300, 400, 1000, 0), (10, 400, 1000, 40), (10, 400, 30, 15)]
 )
 def test_tempering_needs_many_more_columns_than_rows(n, d, longest, expected):
     assert tempered_iterations(n, d, longest) == expected

@@ -5,12 +5,7 @@ import subprocess
 import pytest
 
 from coaltree.inference.control import compile_ahead as module
-from coaltree.inference.control.compile_ahead import (
-    IS_HELPER,
-    compile_ahead,
-    compile_parts,
-    parts_of_helper,
-)
+from coaltree.inference.control.compile_ahead import IS_HELPER, compile_ahead, compile_parts, parts_of_helper
 
 
 class Started:

@@ -273,11 +273,7 @@ def test_checkpoint_survives_a_full_disk(tmp_path, monkeypatch):
 def test_checkpoint_paths_are_checked_before_any_work(tmp_path):
     garbage = tmp_path / "garbage"
     garbage.write_bytes(b"not a checkpoint")
-    for path, says in [
-        (garbage, "not a coaltree posterior"),
-        (tmp_path, "a folder"),
-        (tmp_path / "no" / "x", "exist"),
-    ]:
+    for path, says in [(garbage, "not a coaltree posterior"), (tmp_path, "a folder"), (tmp_path / "no" / "x", "exist")]:
         with pytest.raises(InputError, match=says):
             quick_fit(data(), checkpoint=path)
 

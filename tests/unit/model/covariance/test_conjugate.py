@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from coaltree.errors import InputError
-from coaltree.model.covariance import (
-    Diagonal,
-    Fixed,
-    Full,
-    InverseGamma,
-    Scaled,
-    Spherical,
-)
+from coaltree.model.covariance import Diagonal, Fixed, Full, InverseGamma, Scaled, Spherical
 from tests.refusals import assert_refused
 
 

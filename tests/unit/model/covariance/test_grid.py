@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
-from coaltree.model.covariance import (
-    Kernel,
-    Matern32,
-)
+from coaltree.model.covariance import Kernel, Matern32
 from tests.reference import covariance as reference
 from tests.refusals import assert_refused
 

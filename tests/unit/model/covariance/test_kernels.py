@@ -5,12 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
 from coaltree.errors import InputError
-from coaltree.model.covariance import (
-    Kernel,
-    LogNormal,
-    Matern32,
-    SquaredExponential,
-)
+from coaltree.model.covariance import Kernel, LogNormal, Matern32, SquaredExponential
 from tests.reference import covariance as reference
 from tests.refusals import assert_refused
 

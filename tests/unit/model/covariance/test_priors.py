@@ -7,12 +7,7 @@ import pytest
 from scipy import stats
 
 from coaltree._runtime.threads import single_threaded_blas
-from coaltree.model.covariance import (
-    InverseGamma,
-    InverseWishart,
-    LogNormal,
-    LogUniform,
-)
+from coaltree.model.covariance import InverseGamma, InverseWishart, LogNormal, LogUniform
 from tests.reference import covariance as reference
 from tests.refusals import assert_refused
 

@@ -36,8 +36,7 @@ def test_leaves_of_one_row_may_be_copies_and_replicates_are_not():
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
-    [({"groups": ["a", "a", "b"]}, "noise"), ({"errors": [1.0, 2.0, 1.0]}, "errors")],
+    ("settings", "words"), [({"groups": ["a", "a", "b"]}, "noise"), ({"errors": [1.0, 2.0, 1.0]}, "errors")]
 )
 def test_leaves_with_groups_or_errors_need_a_noise(settings, words):
     with pytest.raises(InputError, match=words):

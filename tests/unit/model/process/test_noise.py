@@ -23,9 +23,7 @@ def test_as_noise_refuses_what_is_no_noise(bad):
         model_noise.as_noise(bad)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"tails": "cauchy"}, {"df": 0}, {"level": 0.0, "tails": "student"}]
-)
+@pytest.mark.parametrize("settings", [{"tails": "cauchy"}, {"df": 0}, {"level": 0.0, "tails": "student"}])
 def test_noise_refuses_bad_settings(settings):
     with pytest.raises(InputError):
         Noise(**settings)

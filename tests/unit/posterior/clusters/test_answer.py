@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from coaltree.posterior.clusters.answer import (
-    ClusterAnswer,
-    answer_for,
-    clusters_in_words,
-    uncertain_in_words,
-)
+from coaltree.posterior.clusters.answer import ClusterAnswer, answer_for, clusters_in_words, uncertain_in_words
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior
 

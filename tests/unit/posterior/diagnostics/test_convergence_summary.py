@@ -8,13 +8,7 @@ import pytest
 
 from coaltree.errors import ConvergenceWarning
 from coaltree.posterior.diagnostics.agreement import ChainAgreement
-from coaltree.posterior.diagnostics.convergence_summary import (
-    Figure,
-    chain_figures,
-    ending,
-    summarize,
-    warn_if_poor,
-)
+from coaltree.posterior.diagnostics.convergence_summary import Figure, chain_figures, ending, summarize, warn_if_poor
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.browser.posteriors import chain_posterior
 

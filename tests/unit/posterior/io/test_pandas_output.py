@@ -9,9 +9,7 @@ import pytest
 import coaltree as ct
 from coaltree.model.data.table import INDEX
 from coaltree.model.model import Model
-from coaltree.posterior.io.pandas_output import (
-    in_leaf_order,
-)
+from coaltree.posterior.io.pandas_output import in_leaf_order
 from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")

@@ -10,13 +10,7 @@ import pytest
 import coaltree as ct
 from coaltree.model.process.whitened import Problem
 from coaltree.samplers.merging import smc
-from coaltree.samplers.merging.smc import (
-    SMC,
-    Population,
-    blocks_of,
-    normalised,
-    systematic_ancestors,
-)
+from coaltree.samplers.merging.smc import SMC, Population, blocks_of, normalised, systematic_ancestors
 
 
 class Counted(Population):

@@ -9,12 +9,7 @@ from scipy import stats
 
 from coaltree._runtime.jit import jit
 from coaltree._runtime.random_streams import make_streams
-from coaltree.samplers.regraft.branch_density import (
-    draw_time,
-    log_density,
-    log_mass_estimate,
-    log_proposal,
-)
+from coaltree.samplers.regraft.branch_density import draw_time, log_density, log_mass_estimate, log_proposal
 from coaltree.samplers.regraft.candidates import Quadrature, branch_of, proposal_row, weigh
 from tests.pruned_trees import leaves_of, make_case
 from tests.reference import regraft as reference

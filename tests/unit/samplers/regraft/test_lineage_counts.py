@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from coaltree.samplers.regraft.lineage_counts import (
-    add,
-    clear,
-    count_and_area,
-    empty_lineages,
-    exact_area,
-    remove,
-)
+from coaltree.samplers.regraft.lineage_counts import add, clear, count_and_area, empty_lineages, exact_area, remove
 
 
 def area_of(times, m, t):

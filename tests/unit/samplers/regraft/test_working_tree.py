@@ -5,14 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.samplers.regraft.lineage_counts import exact_area
-from coaltree.samplers.regraft.working_tree import (
-    copy_tree,
-    empty_working_tree,
-    load,
-    prune,
-    regraft,
-    unload,
-)
+from coaltree.samplers.regraft.working_tree import copy_tree, empty_working_tree, load, prune, regraft, unload
 from tests.reference import regraft as reference
 
 N = 25
