@@ -10,7 +10,7 @@ import pytest
 import benchmarks
 from benchmarks import bench_real, bench_repeat, kept, labelled_tables, pvclust
 from benchmarks.bench_calibration import reliability
-from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
+from benchmarks.off_model import Table, agrees, to_move, true_nodes
 from coaltree.model.process.coalescent import simulate_tree
 
 ROWS = 6
@@ -34,16 +34,6 @@ def test_groups_that_agree_and_how_far_the_others_are(truth):
     assert 1 <= sum(expected) < len(groups)
     nearest = [min(len(A ^ B) for B, good in zip(sets, expected, strict=True) if good) for A in sets]
     np.testing.assert_array_equal(to_move(groups, nodes), nearest)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_are_what_they_say(name):
-    table = TABLES[name](np.random.default_rng(0))
-    again = TABLES[name](np.random.default_rng(0))
-    np.testing.assert_array_equal(table.X, again.X)
-    assert np.isfinite(table.X).all()
-    assert (table.clusters is None) != (table.tree is None)
-    assert len(table.groups) == len(table.X)
 
 
 def test_a_bin_of_a_reliability_curve_has_the_jackknife_error_of_its_tables():
@@ -112,11 +102,6 @@ def test_short_forms_change_constants_that_exist():
         assert short <= set(assigned), path.name
         n_short += bool(short)
     assert n_short > 5
-
-
-def test_pairs_of_supports_are_taken_both_ways_round():
-    one, other = {b"a": 0.9, b"b": 0.6, b"c": 0.1}, {b"a": 0.3, b"d": 0.7}
-    assert bench_repeat.pairs_of([one, other], [one, other]) == [[0.9, 0.3], [0.6, 0.0], [0.7, 0.0]]
 
 
 def test_halves_of_columns_share_rows_and_no_column():

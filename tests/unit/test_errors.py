@@ -7,12 +7,6 @@ import pytest
 from coaltree import errors
 
 
-def test_input_error_is_a_value_error_and_all_warnings_have_one_family():
-    assert issubclass(errors.InputError, ValueError)
-    for kind in (errors.ConvergenceWarning, errors.InterruptedWarning):
-        assert issubclass(kind, errors.CoaltreeWarning) and issubclass(kind, UserWarning)
-
-
 @pytest.mark.parametrize(
     "warning",
     [errors.ConvergenceWarning("not yet", ("R-hat of x is 1.20",)), errors.InterruptedWarning("stopped", 3, 10)],

@@ -105,13 +105,6 @@ def test_usps(options, monkeypatch):
     assert {row["summary"] for row in rows_of(options.out, "usps")} >= {"draws", "MAP", "MCC", "mean log time"}
 
 
-def test_usps_images_count_by_their_shape_alone_once_scaled():
-    X = np.random.default_rng(0).normal(size=(6, 16)) + 5.0
-    brighter = 3.0 * X - 2.0
-    prepare = usps_images.PREPARATIONS["own mean subtracted, unit length"]
-    np.testing.assert_allclose(prepare(X), prepare(brighter), atol=1e-12)
-
-
 @pytest.mark.slow
 def test_usps_images(options):
     needs("usps.npz")
@@ -145,15 +138,6 @@ def test_yeast(options):
     yeast.run(options, n_genes=60, iterations=6, warmup=4)
     page_of(options.out, "yeast")
     assert len(rows_of(options.out, "yeast")) == 6
-
-
-def test_every_marker_belongs_to_a_body_part():
-    assert mocap.part_of("RFHD") == "Head"
-    assert mocap.part_of("C7") == "Torso"
-    assert mocap.part_of("LSHO") == "Arm:L"
-    assert mocap.part_of("RTOE") == "Leg:R"
-    with pytest.raises(ValueError, match="no body part"):
-        mocap.part_of("XYZ")
 
 
 def test_average_of_log_times_gives_back_a_tree_that_all_draws_share():

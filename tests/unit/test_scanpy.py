@@ -107,15 +107,6 @@ def test_dendrogram_writes_all_keys_that_scanpys_plots_read(fitted, tmp_path):
         np.testing.assert_array_equal(adata.uns["dendrogram_kind"][key], value)
 
 
-def test_dendrogram_of_several_columns_subsampled(adata):
-    posterior = ct.scanpy.dendrogram(
-        adata, ["kind", "batch"], n_pcs=3, max_cells=10, key_added="own", noise=0.5, **QUICK
-    )
-    assert posterior.model.X.shape == (8 * 10 + 2 + 2, 3)
-    assert adata.uns["own"]["groupby"] == ["kind", "batch"]
-    assert "B cell_p" in adata.uns["own"]["categories_ordered"]
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

@@ -1,7 +1,6 @@
 """The container: what goes in comes out, and what is not ours is refused by name."""
 
 import math
-import re
 import zipfile
 
 import numpy as np
@@ -39,24 +38,6 @@ def test_read_returns_what_write_was_given(tmp_path):
     archive.write(path, KIND, 1, CONTENT)
     assert same(archive.read(path, KIND, 1), CONTENT)
     assert sorted(tmp_path.iterdir()) == [path]  # nothing temporary is left
-
-
-def test_read_notices_a_changed_byte_anywhere(tmp_path):
-    path = tmp_path / "file.ct"
-    content = {"x": np.arange(40.0), "s": "text"}
-    archive.write(path, KIND, 1, content)
-    whole = path.read_bytes()
-    noticed = []
-    for at in range(0, len(whole), 7):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1 :])
-        try:
-            found = archive.read(path, KIND, 1)
-        except ct.InputError as error:
-            noticed.append(str(error))
-        else:
-            assert same(found, content)  # padding and unused fields may change
-    assert len(noticed) > len(whole) / 7 * 0.6
-    assert all(re.search(r"is damaged|is not a test record|update coaltree", message) for message in noticed)
 
 
 def test_read_names_foreign_files(tmp_path):

@@ -78,14 +78,6 @@ def test_main_reports_failures_in_one_line(failing, error, status, message, caps
     assert line == message
 
 
-def test_main_with_debug_shows_the_traceback(failing, capsys):
-    failing.append(RuntimeError("lost"))
-    assert main(["--debug", "fail"]) == 1
-    err = capsys.readouterr().err
-    assert "Traceback" in err
-    assert err.endswith("coaltree: RuntimeError: lost\n")
-
-
 def test_main_says_nothing_when_the_reader_of_its_output_leaves():
     program = "from coaltree.cli import main; raise SystemExit(main(['--help']))"
     read, write = os.pipe()

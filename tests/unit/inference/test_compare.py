@@ -103,16 +103,3 @@ def test_compare_leaves_duplicates_aside_that_only_some_keep():
     np.testing.assert_array_equal(found.rows[place], kept.loo(progress=False).pointwise[[0, 2, 3, 5, 6]])
     np.testing.assert_array_equal(found.rows[1 - place], merged.loo(progress=False).pointwise[[0, 2, 3, 4, 5]])
     assert found.log_density.tolist() == found.rows.sum(axis=1).tolist()
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_compare_refuses_a_table_with_ties_that_only_one_spreads():
-    """As of cars with cylinders and gears; densities of spread and of recorded values are of different tables."""
-    rng = np.random.default_rng(0)
-    size = np.sort(rng.integers(0, 3, 30))
-    codes = [4.0 + 2 * size, (size == 0) * 1.0, np.maximum(size - rng.integers(0, 2, 30), 0.0)]
-    X = np.column_stack([*codes, 10.0 * size + rng.standard_normal(30), size + 0.3 * rng.standard_normal(30)])
-    settings = {"n_samples": 15, "n_warmup": 10, "random_state": 0, "progress": False}
-    diagonal, scaled = (ct.fit(X, name, **settings) for name in ("diagonal", "scaled"))
-    with pytest.raises(ct.InputError, match=r"spread in 'diagonal' and not in 'scaled'.*give X_heldout"):
-        ct.compare({"scaled": scaled, "diagonal": diagonal}, progress=False)

@@ -54,13 +54,3 @@ def test_clustermap_takes_a_tree_of_the_columns(wards):
         np.testing.assert_array_equal(grid.dendrogram_col.linkage, columns.to_linkage())
     with pytest.raises(InputError, match="columns must be a tree of the 5 columns, not of 24 leaves"):
         plotting.clustermap(post, columns=post)
-
-
-def test_clustermap_keeps_the_order_of_columns_where_values_are_missing(wards):
-    frame, _ = wards
-    holes = frame.copy()
-    post = ward_posterior(frame, holes.mask(np.arange(120).reshape(24, 5) == 7))
-    grid = plotting.clustermap(post, n_clusters=2)
-    assert grid.dendrogram_col is None
-    assert list(grid.data2d.columns) == list(frame.columns)
-    assert not plotting.clustermap(post, n_clusters=2, row_cluster=False).ax_row_colors.texts

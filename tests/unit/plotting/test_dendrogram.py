@@ -89,12 +89,6 @@ def test_dendrogram_support_is_written_on_the_branches(tree):
     assert legend_of(none) == ["support:", "below 50 % everywhere, not shown"]
 
 
-def test_dendrogram_intervals_are_bars_at_their_nodes(tree):
-    ax = plotting.dendrogram(tree, intervals=[[0.5, 1.5], [np.nan, np.nan], [2.5, 3.5], [4.0, 7.0]])
-    assert segments(ax, "intervals") == {((0.5, 1.5), (1.5, 1.5)), ((2.5, 2.5), (3.5, 2.5)), ((4.0, 1.25), (7.0, 1.25))}
-    assert max(ax.get_xlim()) > 7.0
-
-
 def test_dendrogram_support_and_intervals_of_a_posterior(posterior):
     best = posterior.mean_tree()
     many = concat([posterior] * 8)  # a clade in three of eight trees is too rare for an interval
@@ -169,13 +163,6 @@ def test_dendrogram_of_the_smallest_trees(time):
     ax = plotting.dendrogram(Tree([[0, 1]], [time]))
     ax.figure.canvas.draw()
     assert names(ax) == ["0", "1"]
-
-
-def test_dendrogram_names_are_text_and_not_formulas():
-    tree = Tree([[0, 1]], [1.0], ["$x$ costs $5", "$\\frac$"])
-    ax = plotting.dendrogram(tree)
-    ax.figure.canvas.draw()
-    assert names(ax) == [r"\$x\$ costs \$5", r"\$\frac\$"]
 
 
 @pytest.mark.parametrize(

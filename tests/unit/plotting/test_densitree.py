@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 
 from coaltree import InputError, Tree, plotting
 from coaltree.plotting import geometry
-from coaltree.plotting.style import color_of
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.artists import collection, names
 
@@ -21,20 +19,6 @@ def test_densitree_has_every_branch_of_every_tree(posterior):
     assert set(np.round(ends[:, 0], 12)) == set(np.round(mean.times, 12))
     assert ax.get_title(loc="left") == "8 sampled trees of 12 rows"
     assert ax.get_xlabel() == plotting.dendrogram(mean).get_xlabel()
-
-
-def test_densitree_colours_clusters(posterior):
-    number = np.asarray(posterior.cut(3))
-    ax = plotting.densitree(posterior, n_clusters=3, orientation="top")
-    drawn = [to_hex(color) for color in collection(ax, "trees").get_colors()]
-    expected = []
-    for tree in posterior.trees:
-        of_node = geometry.node_clusters(tree, number)[tree.children.ravel()]
-        expected += ["#808080" if c < 0 else color_of(c).lower() for c in of_node.tolist()]
-    assert drawn == expected
-    (legend,) = ax.figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["lines:", "cluster 1", "cluster 2", "cluster 3", "mean tree"]
 
 
 def test_densitree_follows_weights():

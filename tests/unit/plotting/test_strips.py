@@ -8,7 +8,6 @@ from coaltree import plotting
 from coaltree.plotting import geometry
 from coaltree.plotting.strips import as_strips
 from coaltree.plotting.style import PALETTE
-from tests.strategies import chain
 
 
 def test_strips_of_classes_stand_beside_their_leaves(tree):
@@ -41,15 +40,6 @@ def test_strips_have_colours_that_no_cluster_and_no_other_strip_has(tree):
         (text,) = inset.texts
         assert text.get_text() == name
         assert text.get_window_extent().y0 >= ax.get_window_extent().y1 - 1.0  # above the strip, where nothing else is
-
-
-def test_strips_of_a_folded_clade_show_its_classes_in_proportion():
-    large = chain(40)
-    ax = plotting.dendrogram(large, max_leaves=2, row_colors=["q"] + ["p"] * 39)
-    strip = ax.child_axes[0].collections[0]
-    heights = [path.get_extents().height for path in strip.get_paths()]
-    assert len(heights) == 3
-    assert max(heights) / min(heights) == pytest.approx(38)
 
 
 @pytest.mark.parametrize("orientation", ["left", "top"])

@@ -36,12 +36,6 @@ def test_palette_has_twenty_colours_that_differ():
     assert closest(colormaps["tab20b"].colors) < 15.0
 
 
-def test_colours_of_annotations_differ_from_each_other_and_from_clusters():
-    assert closest(style.STRIP_PALETTE) > 20.0
-    apart = in_lab(style.STRIP_PALETTE)[:, None] - in_lab(style.PALETTE)
-    assert np.linalg.norm(apart, axis=-1).min() > 5.0
-
-
 def test_palette_is_that_of_the_page():
     css = (resources.files("coaltree.report") / "page.css").read_text()
     of_page = re.findall(r"--c(\d+): light-dark\((#\w+)", css)
@@ -50,15 +44,6 @@ def test_palette_is_that_of_the_page():
     assert np.linalg.norm(apart, axis=1).max() < 10.0
     for k in range(N_COLOURS):
         assert f".c{k} {{ stroke: var(--c{k}); fill: var(--c{k}); }}" in css
-
-
-def test_cut_names_keeps_apart_what_begins_alike():
-    alike = [f"a sample of the laboratory, number {i}" for i in range(12)]
-    cut = style.cut_names(alike, 12)
-    assert len(set(cut)) == 12 and all(len(name) <= 12 and "…" in name for name in cut)
-    units = [f"substance {i} in millimoles per litre" for i in range(4)]
-    assert style.cut_names(units, 13) == [f"substance {i} …" for i in range(4)]  # the end is cut where that is enough
-    assert style.as_texts(["$a$", "b"], 12) == [r"\$a\$", "b"]
 
 
 def lines_of(n_lines, n_entries, length):

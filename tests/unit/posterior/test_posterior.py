@@ -81,21 +81,3 @@ def test_leaf_values_are_the_means_of_rows():
     np.testing.assert_array_equal(alone.model.leaf_values(), alone.model.X)
     with pytest.raises(ct.InputError, match="does not include its data"):
         random_posterior(0).model.leaf_values()
-
-
-def test_noise_level_is_that_of_the_draw_or_the_fixed_one():
-    post = grouped_posterior()
-    noise = post.model.noise_of(post.draws, 3)
-    assert noise.level == post.theta["noise_level"][3]
-    np.testing.assert_array_equal(noise.tail_scale, post.draws.tail_scale[3])
-    fixed = random_posterior(0, noise=0.25)
-    assert fixed.model.noise_of(fixed.draws, 3).level == 0.25
-    with pytest.raises(ct.InputError, match="no draws of its noise level"):
-        random_posterior(0, X=np.eye(7), covariance=ct.Spherical(), noise="learn").check()
-
-
-def test_outlier_score_is_the_mean_scale_of_each_row():
-    post = grouped_posterior()
-    np.testing.assert_allclose(post.draws.outlier_score, post.weights @ post.draws.tail_scale)
-    assert int(post.draws.outlier_score.argmax()) == 1
-    assert random_posterior(0).draws.outlier_score is None

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from coaltree.metrics import agreement
-from coaltree.plotting.strips import as_strips
-from coaltree.plotting.style import PALETTE
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.leaf_annotations import read_annotations
 from coaltree.report import annotations
@@ -36,13 +34,3 @@ def test_annotations_of_classes_have_codes_and_agreement(posterior, answers):
     (column,) = content(posterior, {"size": values}, answers)
     assert (column["low"], column["high"]) == (-2, 3)
     np.testing.assert_allclose(decoded_values(column["values"], -2, 3), values, atol=5 / 4094)
-
-
-def test_annotations_have_the_colours_that_plots_give_them_and_none_of_a_cluster(posterior, answers):
-    classes = {"kind": ["x", "y"] * 20, "size": np.linspace(0, 1, 40), "place": [*"abcde"] * 8}
-    shown = [column for column in content(posterior, classes, answers) if "levels" in column]
-    strips = [strip for strip in as_strips(classes, posterior.labels) if strip.name != "size"]
-    assert [column["colours"] for column in shown] == [[color for _, color in strip.meanings] for strip in strips]
-    colours = [colour for column in shown for colour in column["colours"]]
-    assert len(set(colours)) == 7
-    assert not set(map(str.lower, colours)) & set(map(str.lower, PALETTE))

@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from coaltree.posterior.clusters.answer import ClusterAnswer, answer_for
+from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import coclustering, figures
 from coaltree.report.partitions import make_partitions
 from tests.pages import decoded, rendered, words_of
-from tests.posteriors import random_posterior
 
 
 def shown(post, answer):
@@ -42,11 +41,3 @@ def test_uncertain_leaves_may_be_in_none_of_the_clusters():
     assert "4 cluster 2 60 % cluster 1 0 % 40 %" in shown(post, answer)
     assert shown(post, answer_for(post, 1)) == ""
     assert "every leaf has a probability of at least 90 %" in shown(post[:6], answer_for(post[:6], 2))
-
-
-def test_uncertain_leaves_more_probable_in_another_cluster_are_listed_first():
-    post = random_posterior(0, n=4, labels=[*"abcd"])
-    membership = np.array([[0.9, 0.1, 0.0], [0.4, 0.5, 0.1], [0.3, 0.35, 0.35], [0.1, 0.65, 0.25]])
-    answer = ClusterAnswer(np.array([0, 0, 1, 2]), membership, answer_for(post, 3).stability, np.zeros(4, bool))
-    assert [leaf["label"] for leaf in coclustering.uncertain_leaves(post, answer)["leaves"]] == ["d", "b", "c"]
-    assert "d cluster 3 25 % more probable in cluster 2 65 % 0 %" in shown(post, answer)

@@ -4,7 +4,6 @@ import numpy as np
 
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.report import report_html
-from tests.browser.posteriors import chain_posterior
 from tests.pages import content_of, decoded, decoded_values
 from tests.posteriors import lone_leaf_posterior
 
@@ -26,12 +25,6 @@ def test_partitions_are_the_posteriors(page, posterior):
         np.testing.assert_allclose(decoded_values(given["probability"], 0, 1), own, atol=1e-3)
         assert len(given["colours"]) == k
     assert partitions[3]["colours"] == [0, 1, 2, 3]
-
-
-def test_partitions_of_more_clusters_than_characters_are_a_list():
-    post = chain_posterior(70, 3, 4)
-    (large,) = (x for x in content_of(report_html(post, n_clusters=70))["partitions"] if x["k"] == 70)
-    assert sorted(large["cluster"]) == list(range(70))
 
 
 def test_partitions_name_leaves_in_no_clade():

@@ -75,17 +75,3 @@ def test_model_checks_show_p_value_and_option_of_each():
     assert f'{summary_cards.sentence(found["noise"].sentence)} Try noise="student".' in words
     assert section.count("<svg") == 2
     assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))
-
-
-def test_model_card_warns_of_supports_that_are_too_high():
-    X, tree = ct.simulate(40, 2, random_state=0)
-    X = np.column_stack([X, X + 0.1 * np.random.default_rng(0).standard_normal(X.shape)])
-    found = posterior_of_trees(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
-    assert "correlation" in [one.name for one in found.wrong]
-    card = summary_cards.model_card(found)
-    assert card.grade == "poor"
-    assert card.heading == "Supports are likely to be too high"
-    assert f"size {found['correlation'].size:.2f}" in words_of(shown(found))
-    assert card.text.startswith("Columns vary together along the tree")
-    assert card.text.endswith('Try covariance="full".')
-    assert "noise" not in card.text

@@ -25,14 +25,6 @@ def test_histogram_counts_draws_by_weight():
     assert max(svg.histogram(np.ones(5), np.full(5, 0.2))["heights"]) == 1.0  # of equal draws as well
 
 
-def test_banded_places_points_between_the_ends_of_axes():
-    x, y = np.array([1.0, 10.0, 100.0]), np.array([1.0, 2.0, 1.0])
-    found = svg.banded(x, y, np.array([y - 0.5, y + 0.5]), log_x=True)
-    np.testing.assert_allclose(np.array(found["points"])[:, 0], [0, 0.5, 1])
-    np.testing.assert_allclose(np.array(found["points"])[:, 1] * 1.05 * 2.5, y)
-    assert found["y_ends"] == (0.0, 1.05 * 2.5)
-
-
 def test_stability_has_every_number_of_clusters_and_marks_the_suggested_one():
     post = chain_posterior(30, 4, 40)
     suggestion = post.suggest_n_clusters()
@@ -43,14 +35,6 @@ def test_stability_has_every_number_of_clusters_and_marks_the_suggested_one():
     assert text.count("<circle") == len(suggestion.candidates)
     assert text.count('r="5"') == (suggestion.n_clusters > 1)
     assert svg.stability(post[:1].suggest_n_clusters()) is None
-
-
-def test_trace_has_a_line_for_each_chain_and_none_without_log_joint():
-    post = chain_posterior(6, 2, 40)
-    found = svg.trace(post)
-    assert [len(line) for line in found["lines"]] == [20, 20]
-    assert found["y_ends"] == (post.log_joint.min(), post.log_joint.max())
-    assert svg.trace(post[:1]) is None
 
 
 def test_intervals_far_apart_are_drawn_on_a_logarithmic_scale():

@@ -138,13 +138,6 @@ def test_cut_refuses(how, message):
         chain(4).cut(**how)
 
 
-def test_cut_that_would_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 1e8)
-    with pytest.raises(InputError, match="Cutting 20000 leaves into 10000 clusters would need"):
-        chain(20_000).cut(10_000)
-    assert chain(20_000).cut(19_999).max() == 19_998
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [chain, lambda n: random_tree(n, np.random.default_rng(0))], ids=["chain", "random"])
 def test_cut_of_a_million_leaves(make):

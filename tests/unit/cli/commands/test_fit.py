@@ -117,19 +117,6 @@ def test_fit_overwrites_only_with_force(left, data, only_line, blank_pages):
         (left / name).write_bytes(content)
 
 
-def test_fit_prints_the_suggested_number(data, tmp_path, capsys):
-    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
-    out, err = capsys.readouterr()
-    assert "wein proben.csv: 10 rows, 4 columns" in out
-    assert "covariance: spherical (columns have similar ranges, as in one unit: " in out
-    assert ct.load(tmp_path).suggest_n_clusters().reason in out
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert " suggested</strong>" in page and "chosen when the page was made" not in page
-    assert "merged at time 0" in err
-    assert "--samples" in err  # a short run is said to be one, in words of the command line
-    assert "n_samples" not in err
-
-
 def test_fit_prints_why_it_stopped(data, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("coaltree.inference.settings.MAX_ITERATIONS", 40)
     how = ["--drop", "Art", "--clusters", "2", "--out", str(tmp_path / "out")]
@@ -259,16 +246,6 @@ def test_fit_with_force_discards_a_checkpoint_that_is_not_its_own(kind, data, tm
     assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
-def test_fit_interrupted_before_the_first_checkpoint_saves_nothing(data, tmp_path, monkeypatch, only_line):
-    def interrupted(*args, **settings):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("coaltree.inference.fit.fit", interrupted)
-    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path / "out")]) == 130
-    assert "interrupted before the first checkpoint; nothing was saved." in only_line()
-    assert not any(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("trouble", "status", "message"),
     [
@@ -367,16 +344,6 @@ def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
     placed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     clusters = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))
     assert [row["cluster"] for row in placed] == [row["cluster"] for row in clusters]
-
-
-def test_fit_prints_nothing_when_quiet(tmp_path, capsys):
-    X = np.random.default_rng(0).standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
-    path = written(tmp_path / "x.csv", ["name", *"ab"], X)
-    assert main(["fit", path, "--out", str(tmp_path / "out"), "--quiet", "--clusters", "2", *SHORT]) == 0
-    message = capsys.readouterr()
-    assert message.out == "" and all(line.startswith("coaltree: warning: ") for line in message.err.splitlines())
-    assert main(["fit", path, "--out", str(tmp_path / "again"), "--clusters", "2", *SHORT]) == 0
-    assert "x.csv: 8 rows, 2 columns" in capsys.readouterr().out  # the next one is not
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
-from coaltree.posterior.of_trees import posterior_of_trees
 
 
 def lines_of(capsys):
@@ -36,18 +35,6 @@ def test_info_lists_contents_and_convergence(folder, capsys):
     assert lines_of(capsys) == shown
 
 
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_info_lists_the_selected_covariance_and_columns_left_out(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(20, 2)), np.ones(20), rng.integers(0, 3, 20)])
-    ct.fit(X, n_samples=4, n_warmup=0, random_state=0).save(tmp_path / "p.npz")
-    assert main(["info", str(tmp_path / "p.npz")]) == 0
-    shown = lines_of(capsys)
-    assert shown["covariance"] == "auto: full (20 rows are enough for 3 columns)"
-    assert shown["left out"].endswith("column 2 (constant)")
-    assert shown["ties"].endswith("column 3")
-
-
 def test_info_lists_rows_of_leaves_and_outliers(grouped, capsys):
     assert main(["info", str(grouped)]) == 0
     shown = lines_of(capsys)
@@ -69,11 +56,3 @@ def test_info_says_how_well_groups_are_supported(folder, capsys, only_line):
     assert only_line().endswith("must be names of leaves, such as row é0, row é1, row é2, not 'row é99'.")
     assert main(["info", str(folder), "--group", ""]) == 2
     assert only_line().endswith("at least two different leaves, not 0.")
-
-
-def test_info_group_takes_quoted_names_and_new_lines(tmp_path, capsys):
-    labels = ["Doe, J.", "b", "c d", "e"]
-    posterior_of_trees([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=labels).save(tmp_path / "p.npz")
-    for names in ('"Doe, J.",c d', 'c d\n"Doe, J."\n', 'c d, "Doe, J.",'):
-        assert main(["info", str(tmp_path / "p.npz"), "--group", names]) == 0
-        assert capsys.readouterr().out.startswith("group        2 of 4 leaves: Doe, J., c d\n")

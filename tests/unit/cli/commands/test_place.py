@@ -52,13 +52,3 @@ def test_place_refuses_rows_with_other_columns(folder, tmp_path, text, message, 
     (tmp_path / "new.csv").write_text(text)
     assert main(["place", str(folder), str(tmp_path / "new.csv")]) == 2
     assert message in only_line()
-
-
-def test_place_among_leaves_with_several_rows(grouped, repeats, tmp_path, capsys):
-    rows = tmp_path / "new.csv"
-    rows.write_text("".join(repeats.read_text().splitlines(keepends=True)[:3]))
-    assert main(["place", str(grouped), str(rows), "--clusters", "2"]) == 0
-    lines = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert [line["clade"] for line in lines] == ["no. 0", "no. 0"]
-    post = ct.load(grouped / "posterior.npz")
-    assert {int(line["cluster"]) for line in lines} == {post.cut(2)[0] + 1}

@@ -1,9 +1,5 @@
 """Compiling ahead: what `coaltree fit` needs is there afterwards, and where it is kept is said."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -40,27 +36,3 @@ def test_warmup_says_in_a_line_what_it_did(monkeypatch, capsys):
         monkeypatch.setattr(jit, "cache_folder", lambda folder=kept: folder)
         assert main(["warmup"]) == 0
         assert capsys.readouterr().out == f"{message}\n"
-
-
-@pytest.mark.slow
-def test_parts_are_what_a_fit_needs(tmp_path):
-    """In a new cache: a fit with default settings compiles no more than the parts."""
-    code = """
-import sys, warnings
-from coaltree._runtime import jit
-from coaltree.cli import main
-from coaltree.inference.control import compile_ahead
-warnings.simplefilter("ignore")
-compile_ahead.compile_parts(compile_ahead.PARTS)
-kept = lambda: len([*jit.cache_folder().rglob("*.nbi")])
-print(kept())
-main(["fit", sys.argv[1], "--out", sys.argv[2], "--quiet"])
-print(kept())
-"""
-    X = np.random.default_rng(0).normal(size=(90, 4)) + 6.0 * np.eye(3, 4)[np.arange(90) % 3]
-    np.save(tmp_path / "x.npy", X)
-    command = [sys.executable, "-c", code, str(tmp_path / "x.npy"), str(tmp_path / "out")]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), compile_ahead.IS_HELPER: "1"}
-    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    of_parts, in_all = int(run.stdout.split()[0]), int(run.stdout.split()[-1])
-    assert in_all == of_parts

@@ -147,12 +147,6 @@ def test_check_drops_first_draws_that_were_warmup():
     assert one.next_check == 20 + 250
 
 
-def test_needed_draws_are_a_guess_from_the_last_check():
-    figures = {"r_hat": 1.1501, "ess": 40.0}
-    assert auto_stop.n_needed(100, figures) == 300  # three times as many
-    assert auto_stop.n_needed(100, figures | {"r_hat": 9.0}) == 1000
-
-
 # --- the same however it is cut up ----------------------------------------------------------------------------------
 
 

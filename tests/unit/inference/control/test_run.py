@@ -11,15 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coaltree._runtime import archive
 from coaltree.errors import CoaltreeWarning, InputError, InterruptedWarning
 from coaltree.inference.chains import chain
 from coaltree.inference.control import run
 from coaltree.model.covariance import Components, Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
-from coaltree.posterior.io import archive as files
 from coaltree.samplers.merging.mpost import MPost2
 from coaltree.samplers.regraft.regraft import Regraft
-from tests import hostile
 from tests.fits import LOCAL, QUICK, Interruptible, assert_same, data, pressing_ctrl_c, quick_fit, with_missing
 
 
@@ -88,16 +85,6 @@ def test_run_stops_where_a_chain_diverges(monkeypatch, wrong):
     monkeypatch.setattr(run, "advance", astray)
     with pytest.raises(InputError, match=r"diverged by iteration \d+ \(root at .*scaled"):
         quick_fit(data(12, 4), "diagonal", n_samples=3, n_warmup=0)
-
-
-@pytest.mark.parametrize(
-    ("n_chains", "n_jobs", "n_cores", "expected"),
-    [(2, None, 8, None), (2, 1, 8, 1), (2, 2, 8, 1), (2, 6, 8, 3), (2, -1, 8, 4), (4, 2, 8, 1), (1, 4, 8, 4)],
-)
-def test_threads_are_shared_between_chains(n_chains, n_jobs, n_cores, expected, monkeypatch):
-    monkeypatch.setattr(run, "cpu_count", lambda: n_cores)
-    monkeypatch.setattr(run, "effective_n_jobs", lambda n: 1 if n is None else n_cores if n == -1 else n)
-    assert run._threads_per_chain(n_chains, n_jobs) == expected
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------------------
@@ -270,14 +257,6 @@ def test_checkpoint_survives_a_full_disk(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_checkpoint_paths_are_checked_before_any_work(tmp_path):
-    garbage = tmp_path / "garbage"
-    garbage.write_bytes(b"not a checkpoint")
-    for path, says in [(garbage, "not a coaltree posterior"), (tmp_path, "a folder"), (tmp_path / "no" / "x", "exist")]:
-        with pytest.raises(InputError, match=says):
-            quick_fit(data(), checkpoint=path)
-
-
 @pytest.mark.usefixtures("_every_iteration")
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_checkpoint_with_noise_and_replicates_resumes_to_the_same_bits(tmp_path):
@@ -296,14 +275,3 @@ def test_checkpoint_with_noise_and_replicates_resumes_to_the_same_bits(tmp_path)
     resumed = quick_fit(X, checkpoint=tmp_path / "run", **settings)
     assert_same(whole, resumed)
     np.testing.assert_array_equal(whole.draws.tail_scale, resumed.draws.tail_scale)
-
-
-def test_checkpoint_of_another_schedule_is_refused(tmp_path):
-    """A run of fixed length has no other end, thinning or warm-up than its own."""
-    path = tmp_path / "run"
-    small = hostile.small_checkpoint(path)
-    content = archive.read(path, "coaltree posterior", files._VERSION)
-    for name, value in {"n_warmup": 2, "thin": 2, "next_check": 4, "reason": "converged", "iteration": 4}.items():
-        hostile.write(path, "coaltree posterior", files._VERSION, hostile.changed(content, ("run", name), value))
-        with pytest.raises(run.UnusableCheckpoint, match="is damaged"):
-            small.resume()

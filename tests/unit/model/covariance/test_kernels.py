@@ -5,7 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
 from coaltree.errors import InputError
-from coaltree.model.covariance import Kernel, LogNormal, Matern32, SquaredExponential
+from coaltree.model.covariance import Kernel, Matern32, SquaredExponential
 from tests.reference import covariance as reference
 from tests.refusals import assert_refused
 
@@ -67,11 +67,6 @@ def test_kernel_with_nothing_free_or_at_its_bounds_is_learnt(kernel):
         before, covariance = covariance, covariance.update(covariance.statistics(U), rng)
         assert all(np.all(covariance.theta[name] != before.theta[name]) for name in covariance.learnt)
         assert np.isfinite(covariance.log_prior())
-
-
-def test_kernel_prior_replaces_bounds_that_are_not_finite():
-    covariance = Kernel(RBF(1.0, (0.1, np.inf)), priors={"length_scale": LogNormal(1.0, 1.0)}).adapt(np.eye(3))
-    assert covariance.update(covariance.statistics(np.eye(3)), np.random.default_rng(0)).theta["length_scale"] > 0.1
 
 
 def test_kernel_that_is_not_positive_definite_is_refused():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from coaltree.errors import InputError
-from coaltree.model.covariance import Covariance, Diagonal, Fixed, Matern32, Spherical, SquaredExponential
-from coaltree.model.data.missing import agreeing_pair, check_observed, fill_at_random, impute, precision_of
+from coaltree.model.covariance import Covariance, Diagonal, Fixed, Spherical, SquaredExponential
+from coaltree.model.data.missing import agreeing_pair, check_observed, fill_at_random, impute
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
 from tests.reference.missing import conditional_of_missing
@@ -70,13 +70,6 @@ def test_impute_converges_to_the_joint_conditional(noise):
     squares = (z**2).reshape(40, 150, -1).mean(axis=1)
     error = squares.std(axis=0, ddof=1) / math.sqrt(40)
     assert np.all(np.abs(squares.mean(axis=0) - 1.0) < 4.5 * error)
-
-
-def test_precision_of_is_the_inverse():
-    for covariance in (Fixed(PHI), Matern32(2.0, 0.1)):
-        np.testing.assert_allclose(precision_of(covariance, 3) @ covariance.matrix(3), np.eye(3), atol=1e-10)
-    np.testing.assert_allclose(precision_of(Diagonal([1.0, 4.0]), 2), [[1.0, 0.25]])
-    assert precision_of(Spherical(amplitude=2.0), 3).shape == (1, 3)
 
 
 def test_fill_at_random_draws_from_the_columns():

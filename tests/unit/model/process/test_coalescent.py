@@ -54,9 +54,3 @@ def test_simulate_tree_is_repeatable_and_checks_n():
     for bad in (1, 0, -2, 2.5, True, "7"):
         with pytest.raises(InputError, match="n must be a whole number of at least 2, not"):
             simulate(bad, d=2)
-
-
-def test_simulate_tree_of_a_hundred_thousand_leaves():
-    tree = simulate_tree(100_000, np.random.default_rng(4))
-    assert tree.n == 100_000
-    assert np.isfinite(tree.log_prior())

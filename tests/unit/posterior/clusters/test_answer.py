@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from coaltree.posterior.clusters.answer import ClusterAnswer, answer_for, clusters_in_words, uncertain_in_words
-from coaltree.posterior.of_trees import posterior_of_trees
+from coaltree.posterior.clusters.answer import ClusterAnswer, answer_for, uncertain_in_words
 from tests.posteriors import random_posterior
 
 
@@ -31,13 +30,3 @@ def test_uncertain_in_words_names_leaves_more_probable_in_another_cluster():
         "b (40 % in its own, 1; 50 % in cluster 2)"
     )
     assert uncertain_in_words(answer._replace(labels=answer.most_probable), "abcd") is None
-
-
-def test_clusters_in_words_have_sizes_and_stability():
-    left = [[0, 1], [2, 3], [4, 5], [6, 7]]  # (0 1 4) (2 3), and (0 1) (2 3 4) in one tree of four
-    right = [[0, 1], [2, 3], [4, 6], [5, 7]]
-    post = posterior_of_trees(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))
-    line = clusters_in_words(answer_for(post, 2))
-    assert line == "2 clusters: 2 rows (stable, 1.00), 3 rows (doubtful, 0.92, from 0.67)"
-    assert clusters_in_words(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"
-    assert clusters_in_words(answer_for(post, 5), most=3).endswith("1 row (stable, 1.00), and 2 more")

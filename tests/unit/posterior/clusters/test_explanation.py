@@ -129,14 +129,3 @@ def test_explain_refuses_what_has_nothing_to_be_compared_with(found):
         post.explain(np.zeros(len(number), int))
     with pytest.raises(InputError, match="data or covariance, which explain needs"):
         random_posterior(0).explain([0, 0, 0, 1, 1, 1, 1])
-
-
-def test_explain_works_with_groups_weights_and_outliers():
-    X, number = table(3)
-    rows = pd.DataFrame(np.repeat(X, 2, axis=0) + 0.1, columns=list("abcdefgh"))
-    grouped = quick_fit(rows, "spherical", sampler="regraft", noise=0.1, groups=np.repeat(np.arange(32), 2))
-    assert grouped.explain(number).query("rank == 1")["column"].tolist() == ["b", "b", "c", "c"]
-    labels = np.where(np.arange(32) == 5, -1, number)
-    assert grouped.explain(labels)["cluster"].unique().tolist() == [0, 1, 2, 3]
-    particles = ct.sample_trees(X, covariance=np.eye(8), sampler=ct.MPost2(n_particles=5), random_state=0)
-    assert particles.explain(number).query("rank == 1")["column"].tolist() == ["1", "1", "2", "2"]

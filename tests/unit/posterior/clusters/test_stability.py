@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.clusters import stability
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior
 
@@ -40,10 +39,3 @@ def test_read_labels_refuses_what_is_no_partition():
             post.membership(labels)
     with pytest.raises(ct.InputError, match="level must be"):
         post.stability(np.zeros(7, int), level=2)
-
-
-def test_similarity_is_printed_on_its_side_of_the_limits():
-    printed = {0.849: "0.84", 0.8499999: "0.84", 0.85: "0.85", 0.851: "0.85", 0.5999: "0.59", 0.6: "0.60", 1.0: "1.00"}
-    assert {value: stability.similarity(value) for value in printed} == printed
-    assert stability.similarity(0.784999) == "0.78" and stability.similarity(0.786) == "0.79"
-    assert [stability.lower_end(value) for value in (0.7499, 0.75, 0.849)] == ["0.74", "0.75", "0.85"]

@@ -49,23 +49,6 @@ def test_explain_has_a_sentence_for_either_sign(name, sign):
 
 
 @pytest.mark.parametrize(
-    ("z", "sentence", "option"),
-    [
-        (result([9, 4, 1, 0, 0, 0]), "column 0 (and 1 more) varies more where its values are high", f"{LOG}[0, 1])"),
-        (result([9, 4, 4, 0, 0, 0]), "column 0 (and 2 more) varies more where its values are high", f"{LOG}True)"),
-        (result([0, 0, 0, 0, -9, 0], 4), "column 1 has a long tail of low values", ""),
-    ],
-)
-def test_explain_skewness_asks_for_logarithms_of_what_is_clearly_skewed(z, sentence, option):
-    assert explain("skewness", data_posterior(), z, is_fine=False) == (sentence, option)
-    named = data_posterior(columns=["a b", "c", "d"])
-    _, option = explain("skewness", named, result([9, 0, 0, 0, 0, 0]), is_fine=False)
-    assert option == f"{LOG}['a b'])"
-    negative = random_posterior(0, X=data_posterior().model.X - 1.0, covariance=ct.Diagonal())
-    assert explain("skewness", negative, z, is_fine=False) == (sentence, "")
-
-
-@pytest.mark.parametrize(
     ("name", "n", "covariance", "option"),
     [
         ("correlation", 12, ct.Diagonal(), 'covariance="full"'),

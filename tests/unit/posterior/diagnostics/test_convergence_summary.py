@@ -65,15 +65,6 @@ def test_summary_sees_trees_that_differ_by_chain():
     assert figures_of(one_chain)["split_frequency_sd"].grade == "unknown"
 
 
-def test_summary_of_particles_one_tree_and_trees_of_unknown_origin():
-    post = settled()
-    particles = posterior_of_trees(post.draws.children, post.draws.times, log_weights=np.linspace(0, 40, 800))
-    (figure,) = summarize(particles).figures
-    assert figure.value == pytest.approx(particles.ess) and figure.grade == "poor"
-    for unknown in (post[:1], posterior_of_trees(post.draws.children, post.draws.times)):
-        assert summarize(unknown).grade == "unknown"
-
-
 def test_warning_says_what_is_poor_and_what_would_help():
     bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}, "split_frequency_sd": 0.0}
     with pytest.warns(ConvergenceWarning, match=r"n_warmup and n_samples.*start=posterior\.$") as caught:

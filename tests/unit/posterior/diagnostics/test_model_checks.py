@@ -78,14 +78,6 @@ def test_check_has_no_concern_where_a_violation_is_small_however_small_its_p_val
     assert strong.concern.name == "correlation"
 
 
-def test_check_names_skewness_where_tails_are_heavy_for_that_reason():
-    found = true_posterior(1, n=120, change=np.exp).check()
-    assert found["tails"].excess > 1.0
-    assert found.concern.name == "skewness"
-    assert found.concern.option.startswith("transform=ct.Preprocessor(log=")
-    assert "→ try --log " in found.to_text(options=True)
-
-
 def test_check_finds_outliers_and_uneven_groups_by_the_tree():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
@@ -158,17 +150,6 @@ def test_check_looks_at_some_of_many_leaves(monkeypatch):
     assert set(rows.groups) == set(range(10))
     np.testing.assert_array_equal(rows.leaves[rows.groups], grouped.model.groups[rows.rows])
     assert len(grouped.check(n_trees=5)) == 7
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_check_ignores_copies_of_rows():
-    X, _ = ct.simulate(14, 3, random_state=0, noise=0.1)
-    twice = np.concatenate([X, X[:5]])
-    for noise in (0.0, "learn"):
-        post = ct.fit(twice, "diagonal", noise=noise, n_samples=4, n_warmup=2, n_chains=1, random_state=0)
-        found = post.check()
-        assert all(np.isfinite(one.draws).all() for one in found)
-        assert len(found) == 6
 
 
 def test_check_says_why_it_cannot():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import coaltree as ct
 from coaltree.posterior.diagnostics.outliers import describe_noise, find_outliers
 from tests.posteriors import grouped_posterior, random_posterior
 
@@ -16,19 +15,6 @@ def test_describe_noise_gives_the_level_with_its_interval():
     numbers = [float(word.strip("(),")) for word in said.split() if word[0].isdigit()][:1]
     assert numbers == [pytest.approx(middle, rel=0.01)]
     assert f"(90 %: {low:.2g} to {high:.2g})" in said
-
-
-@pytest.mark.parametrize(
-    ("noise", "said"),
-    [
-        (0.0, "none"),
-        (0.25, "as a branch of length 0.25"),
-        (ct.Noise(0.5, "student", df=3), "as a branch of length 0.5, Student's t with 3 df"),
-        ("learn", "learnt"),
-    ],
-)
-def test_describe_noise_without_draws(noise, said):
-    assert describe_noise(random_posterior(0, noise=noise)) == said
 
 
 def test_find_outliers_names_rows_with_their_leaves():

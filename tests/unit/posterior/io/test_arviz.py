@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import grouped_posterior, random_posterior
 
 
@@ -28,16 +27,6 @@ def test_to_arviz_gives_draws_that_arviz_summarises():
     tree = post.trees[5]
     lengths = [tree.node_times[p] - tree.node_times[c] for c, p in enumerate(tree.parents) if p >= 0]
     assert float(data.posterior["tree_length"][0, 5]) == pytest.approx(sum(lengths))
-
-
-def test_to_arviz_repeats_weighted_draws():
-    pytest.importorskip("arviz")
-    weights = np.array([0.5, 0.0, 0.25, 0.25])
-    with np.errstate(divide="ignore"):
-        post = posterior_of_trees([[[0, 1]]] * 4, [[1.0], [2.0], [3.0], [4.0]], log_weights=np.log(weights))
-    with pytest.warns(ct.CoaltreeWarning, match="no weighted draws"):
-        data = post.to_arviz()
-    assert data.posterior["root_time"].values.tolist() == [[1.0, 1.0, 3.0, 4.0]]
 
 
 def test_to_arviz_has_the_noise():
@@ -92,13 +81,3 @@ def test_to_arviz_has_the_densities_of_rows_the_likelihood_and_the_priors():
     assert "log_likelihood" not in post.to_arviz(log_likelihood=None).groups()
     with pytest.raises(ct.InputError, match="log_likelihood must be"):
         post.to_arviz(log_likelihood="none")
-
-
-def test_to_arviz_has_densities_of_groups_and_of_weighted_trees():
-    pytest.importorskip("arviz")
-    assert grouped_posterior().to_arviz(progress=False).log_likelihood["rows"].sizes["row"] == 13
-    weighted = random_posterior(
-        0, 6, 20, X=np.random.default_rng(0).normal(size=(6, 2)), noise=0.2, covariance=ct.Spherical(amplitude=2.0)
-    )
-    with pytest.warns(ct.CoaltreeWarning, match="no weighted draws"):
-        assert weighted.to_arviz(progress=False).log_likelihood["rows"].shape == (1, 20, 6)

@@ -54,18 +54,6 @@ def test_to_nexus_is_read_by_dendropy_with_the_same_frequencies(tmp_path):
             assert node.age == pytest.approx(times[clade], rel=1e-9)
 
 
-def test_to_nexus_thins_draws_evenly(tmp_path):
-    post = random_posterior(2, n_trees=2500, weighted=False)
-
-    def written(**settings):
-        post.to_nexus(tmp_path / "post.nex", **settings)
-        return (tmp_path / "post.nex").read_text().count("\n  tree ")
-
-    assert [written(), written(max_trees=7), written(max_trees=None)] == [1000, 7, 2500]
-    with pytest.raises(ct.InputError, match="max_trees must be a whole number of at least 1, not 0"):
-        written(max_trees=0)
-
-
 @pytest.mark.parametrize("file_format", ["nexus", "newick"])
 def test_annotated_tree_is_read_by_dendropy(file_format):
     post = similar_posterior(LABELS[:6])
@@ -93,15 +81,6 @@ def test_annotated_tree_is_read_by_dendropy(file_format):
             )
     again = ct.Tree.from_newick(post.to_newick(), post.labels)
     np.testing.assert_allclose(again.cophenetic(), tree.cophenetic(), rtol=4e-15, atol=0)
-
-
-def test_annotated_tree_leaves_out_intervals_of_a_handful_of_trees():
-    post = random_posterior(1)
-    text = annotated_tree(post, post.trees[3])
-    assert "height=" in text
-    assert "HPD" not in text
-    with pytest.raises(ct.InputError, match="format must be"):
-        annotated_tree(post, file_format="phyloxml")
 
 
 def test_newick_of_one_tree_and_of_a_consensus_is_read_by_dendropy():

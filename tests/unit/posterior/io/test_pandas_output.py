@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.model.data.table import INDEX
 from coaltree.model.model import Model
-from coaltree.posterior.io.pandas_output import in_leaf_order
 from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
@@ -74,26 +72,6 @@ def test_in_order_of_a_tree_refuses_a_series_of_which_nobody_knows_the_order():
     with pytest.raises(ct.InputError, match=r"has another order; give .sort_index\(\) if it names the leaves"):
         ct.metrics.dendrogram_purity(tree, classes.iloc[[6, 0, 1, 2, 3, 4, 5]])
     ct.metrics.dendrogram_purity(tree, classes)
-
-
-def test_in_order_of_puts_sorted_labels_into_the_order_of_leaves():
-    post = random_posterior(2, weighted=False, labels=list("gfedcba"), info={INDEX: {}})
-    labels = post.cut(3)
-    turned = labels.sort_index()
-    assert list(turned.index) == list("abcdefg")
-    pd.testing.assert_frame_equal(post.membership(turned), post.membership(labels))
-    tree = post.mean_tree()
-    assert ct.metrics.dendrogram_purity(tree, turned) == ct.metrics.dendrogram_purity(tree, labels)
-
-
-def test_in_leaf_order_refuses_a_series_of_other_leaves():
-    post = random_posterior(2, weighted=False, labels=list("gfedcba"))
-    classes = pd.Series([0, 0, 0, 1, 1, 1, 1], list("gfedcba"))
-    assert list(in_leaf_order(classes.sort_index(), post.labels)) == list(classes)
-    more = pd.concat([classes, pd.Series([5], ["x"])])
-    for other in (more, pd.concat([classes, classes]), classes.reset_index(drop=True)):
-        with pytest.raises(ct.InputError, match="must name the same as X does, each once"):
-            post.membership(other)
 
 
 def test_in_order_of_takes_a_shuffled_series_beside_an_array_as_it_stands():

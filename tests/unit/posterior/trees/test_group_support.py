@@ -7,7 +7,7 @@ import pytest
 import coaltree as ct
 from coaltree.model.data.table import INDEX, describe
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import grouped_posterior, listed, random_posterior
+from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
 
 
@@ -49,15 +49,6 @@ def test_group_support_is_the_stability_of_the_same_cluster():
     for cluster, jaccard in enumerate(post.stability(labels).jaccard):
         if np.count_nonzero(labels == cluster) > 1:
             assert post.support(labels == cluster).similarity == pytest.approx(jaccard)
-
-
-def test_group_support_of_one_tree():
-    post = posterior_of_trees([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=list("abcd"))
-    certain = post.support(["a", "b"])
-    assert (certain.similarity, certain.exact, certain.wanders_in, certain.wanders_out) == (1.0, 1.0, {}, {})
-    support = post.support(["a", "b", "d"])
-    assert (support.similarity, support.exact) == (pytest.approx(2 / 3), 0.0)
-    assert support.wanders_in == {} and support.wanders_out == {"d": 1.0}
 
 
 def test_group_support_is_printed_in_five_lines():
@@ -107,24 +98,6 @@ def test_read_group_takes_the_index_of_the_table(index):
     assert post.support(expected).rows == expected
     mask = pd.Series(frame.index.isin(frame.index[[5, 2, 1]]), index=frame.index)
     assert post.support(mask.sort_index()).rows == expected
-
-
-def test_read_group_refuses_numbers_that_may_be_positions_or_names():
-    frame = pd.DataFrame(np.zeros((7, 2)), index=[3, 1, 2, 0, 4, 5, 6])
-    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe(frame.index)})
-    with pytest.raises(ct.InputError, match="may be positions or names"):
-        post.support([0, 1])
-    assert post.support(["0", "1"]).rows == ("1", "0")
-    frame = frame.reset_index(drop=True)  # positions are the names
-    post = random_posterior(1, info={INDEX: describe(frame.index)})
-    assert post.support([0, 1]).rows == ("0", "1")
-
-
-def test_read_group_names_replicates_by_their_group():
-    post = grouped_posterior()
-    assert post.support(["leaf 1", "leaf 3"]).rows == ("leaf 1", "leaf 3")
-    with pytest.raises(ct.InputError, match=r"names of leaves, such as leaf 0, leaf 1, leaf 2, not 'row 1', 'row 2'\."):
-        post.support(["leaf 1", "row 1", "row 2", "row 1"])
 
 
 @pytest.mark.parametrize(

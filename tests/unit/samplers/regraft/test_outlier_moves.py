@@ -194,12 +194,3 @@ def test_top_of_clade_is_found_for_clades_alone():
 
     assert found(0, 1) and found(2, 0, 1) and found(7, 6, 5) and found(3)
     assert not found(0, 2) and not found(0, 1, 3) and not found(5, 7) and not found(0, 1, 2, 3)
-
-
-def test_move_outliers_leaves_few_rows_where_they_are():
-    rng = np.random.default_rng(0)
-    X, scale = rng.standard_normal((7, 2)), np.ones(7)
-    problem, sampler = problem_of(X, scale), Regraft()
-    tree = sampler.step(problem, None, rng)[:2]
-    same, scales = sampler.move_outliers(problem, tree, Tails(scale, 2.0, np.ones(7)), rng, n_blocks=5)
-    assert same is tree and scales is scale

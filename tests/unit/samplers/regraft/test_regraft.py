@@ -164,13 +164,6 @@ def test_regraft_returns_the_sweeps_done_when_interrupted():
         ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0, progress=stop_at(3))
 
 
-def test_regraft_in_ten_thousand_dimensions():
-    problem = problem_of(10, 10_000)
-    draws = draw(Regraft("all"), problem, n_samples=50)
-    assert np.all(np.isfinite(draws.log_joint))
-    assert draws.info["accepted"] > 0.8
-
-
 def test_regraft_sweeps_few_rows_several_times_per_iteration():
     none, some = np.empty((0, 10, 0)), np.empty((1, 10, 16))
     assert [Regraft().steps_per_iteration(n, none) for n in (10, 61, 87, 400)] == [4, 4, 1, 1]
