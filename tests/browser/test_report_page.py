@@ -292,19 +292,6 @@ def test_arrow_keys_walk_the_tree(page, posterior):
     page.wait("!document.getElementById('plot').classList.contains('zoomed')")
 
 
-def test_wheel_scrolls_the_page_and_zooms_only_with_ctrl(page):
-    left, top, width, height = page.box("#drawing")
-    page.wheel(left + width / 2, top + height / 2, -100, ctrl=True)
-    page.wait("document.getElementById('plot').classList.contains('zoomed')")
-    page.click("#zoom-all")
-    page.wait("!document.getElementById('plot').classList.contains('zoomed')")
-    left, top, width, height = page.box("#drawing")
-    before = page.evaluate("window.scrollY")
-    page.wheel(left + width / 2, top + height / 2, 120)
-    page.wait(f"window.scrollY > {before}")
-    assert not page.evaluate("document.getElementById('plot').classList.contains('zoomed')")
-
-
 def test_options_change_the_picture(page):
     for option, part, shown in (("intervals", "path.span", 0), ("root-scale", "path.branch", None)):
         drawn = f"[...document.querySelectorAll('#drawing {part}')].map(path => path.getAttribute('d')).join()"

@@ -201,30 +201,6 @@ def test_table_from_mangled_text_is_refused_or_whole(n_cases, tmp_path):
             assert len(table.labels) >= sum(any(map(str.isalnum, line)) for line in lines) - 1
 
 
-@pytest.mark.parametrize("n_cases", [pytest.param(2000, marks=pytest.mark.slow), 90])
-@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet", "dictionary.parquet", "xlsx"])
-def test_mangled_arrays_are_refused_or_a_whole_table(n_cases, suffix, tmp_path):
-    path, X = tmp_path / f"x.{suffix}", np.random.default_rng(0).normal(size=(5, 3))
-    options = TableOptions(label=("text",)) if suffix == "dictionary.parquet" else TableOptions()
-    if suffix == "npy":
-        np.save(path, X)
-    elif suffix == "npz":
-        np.savez_compressed(path, X=X, labels=list("abcde"), columns=["u", "v", "w"])
-    else:
-        pandas = pytest.importorskip("pandas")
-        pytest.importorskip("openpyxl" if suffix == "xlsx" else "pyarrow")
-        frame = pandas.DataFrame(X, columns=["u", "v", "w"], index=list("abcde"))
-        if options.label:  # text that is stored once and counted
-            frame = pandas.concat([frame.assign(text=["x" * 50, "yes", "x" * 50, None, "yes"])] * 8, ignore_index=True)
-        frame.to_excel(path) if suffix == "xlsx" else frame.to_parquet(path, row_group_size=16)
-    whole, rng = path.read_bytes(), np.random.default_rng(n_cases)
-    for _ in range(n_cases):
-        path.write_bytes(mangled(whole, rng))
-        if not refused(lambda: read_file(path, options)):
-            table = read_file(path, options).table
-            assert table.values.shape == (len(table.labels), len(table.features))
-
-
 # --- command lines ----------------------------------------------------------------------------------------------------
 
 PATHS = [

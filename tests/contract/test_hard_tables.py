@@ -4,7 +4,6 @@ With ties taken as points, such cases end with roots of 3 to 98 above merges at 
 2.9; `test_cases_are_hard` keeps one of them.
 """
 
-import inspect
 import warnings
 
 import numpy as np
@@ -179,19 +178,3 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
         ct.concat([post, fitted(frame.drop(columns="c"), "diagonal", n_samples=2, n_warmup=0)])
     with pytest.raises(ct.InputError, match="draws of variances for other columns"):
         fitted(frame.drop(columns="a"), "diagonal", n_samples=2, start=post)
-
-
-def test_covariance_auto_is_in_info():
-    X, _, _ = numbers()
-    short = {"n_samples": 2, "n_warmup": 0}
-    assert fitted(X, "auto", **short).info["covariance_choice"] == "full (40 rows are enough for 4 columns)"
-    for scale, family in ((1.0, ct.Spherical), (1e3, ct.Scaled)):
-        table = X[:12] * [1.0, 1.0, 1.0, scale]
-        post, other = (fitted(table, "auto", random_state=seed, **short) for seed in (0, 1))
-        assert post.info["covariance_choice"] == other.info["covariance_choice"]
-        assert post.info["covariance_choice"].startswith(f"{family.__name__.lower()} (")
-        assert isinstance(post.model.covariance, family)
-        named = fitted(table, family.__name__.lower(), random_state=0, **short)
-        np.testing.assert_array_equal(post.draws.times, named.draws.times)
-    default = inspect.signature(ct.fit).parameters["covariance"].default
-    assert default == ct.CoalescentClustering().covariance == "auto"

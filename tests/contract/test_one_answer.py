@@ -1,6 +1,5 @@
 """One tree and clusters that are its clades, wherever a user looks: posterior, estimator, files, SciPy."""
 
-import csv
 import warnings
 from functools import cache
 
@@ -83,11 +82,6 @@ def same_clusters(one, other):
     return len(set(zip(one, other, strict=True))) == len(set(one)) == len(set(other))
 
 
-def table_of(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 # The posterior
 
 
@@ -155,41 +149,6 @@ def test_estimator_predicts_the_clusters_of_rows_that_are_sure_of_them(model):
 def test_estimator_refuses_more_clusters_than_rows(k):
     with pytest.raises(ct.InputError, match="n_clusters must be a whole number from 1 to 50"):
         ct.CoalescentClustering(k, n_samples=2, n_warmup=1).fit(iris_rows())
-
-
-# The files of the command line
-
-
-@pytest.fixture(scope="module", params=["rows", "groups"])
-def folder(request, tmp_path_factory):
-    """What `coaltree fit` leaves of iris rows, or of a table with missing values and two rows of most leaves."""
-    place = tmp_path_factory.mktemp(request.param)
-    grouped = request.param == "groups"
-    with open(place / "table.csv", "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["name", "sample", *"abcd"])
-        for i, row in enumerate(rows_with_gaps() if grouped else iris_rows()):
-            rows.writerow([f"row {i}", f"sample {i % 24}", *("" if np.isnan(x) else x for x in row)])
-    about = ["--groups", "sample"] if grouped else ["--drop", "sample"]
-    short = ["--samples", "15", "--warmup", "10", "--seed", "1", "--clusters", "3"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert main(["fit", str(place / "table.csv"), "--out", str(place / "out"), *about, *short]) == 0
-    return place / "out"
-
-
-def test_files_have_the_mean_tree_and_its_clusters(folder):
-    post = ct.load(folder / "posterior.npz")
-    tree, labels = post.mean_tree(), post.cut(3)
-    linkage = np.array([list(row.values()) for row in table_of(folder / "linkage.csv")], dtype=float)
-    np.testing.assert_array_equal(linkage, tree.to_linkage())
-    clusters = table_of(folder / "clusters.csv")
-    assert [row["row" if post.model.groups is None else "leaf"] for row in clusters] == list(post.labels)
-    np.testing.assert_array_equal([int(row["cluster"]) - 1 for row in clusters], labels)
-    newick = (folder / "tree.newick").read_text(encoding="utf-8")
-    for read in (ct.Tree.from_linkage(linkage, post.labels), ct.Tree.from_newick(newick, post.labels)):
-        np.testing.assert_array_equal(read.clade_keys(), tree.clade_keys())  # in the same order
-        np.testing.assert_allclose(read.times, tree.times, rtol=1e-9)
 
 
 # Which columns make a cluster

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import bench_real, bench_repeat, kept, labelled_tables, pvclust
+from benchmarks import bench_repeat, pvclust
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import Table, agrees, to_move, true_nodes
 from coaltree.model.process.coalescent import simulate_tree
@@ -45,49 +45,6 @@ def test_a_bin_of_a_reliability_curve_has_the_jackknife_error_of_its_tables():
     left_out = np.array([1.0, 0.5, 2 / 3])
     assert point.error == pytest.approx(np.sqrt(2 / 3 * np.square(left_out - left_out.mean()).sum()))
     assert reliability(results, "clades", 0.2, 0.5) is None
-
-
-def test_tables_that_are_not_there_are_named(tmp_path, monkeypatch):
-    def without_package():
-        raise ModuleNotFoundError("No module named 'some'", name="some")
-
-    monkeypatch.setenv("COALTREE_DATA", str(tmp_path))
-    loaders = {"flowers": lambda: ([[1], [2]], ["b", "a"]), "digits": labelled_tables.usps, "others": without_package}
-    found, missing = labelled_tables.load_tables(loaders)
-    assert list(found) == ["flowers"] and found["flowers"][1].tolist() == [1, 0]
-    assert missing == [
-        "digits: left out, COALTREE_DATA names no folder with usps.npz",
-        "others: left out, some is not installed",
-    ]
-
-
-def test_real_tables_show_purity_first_and_resume(tmp_path, monkeypatch, capsys):
-    def ours(X, classes, seed):
-        told = {"suggested": 2, "least": 0.8, "range": [2, 2 + seed], "words": ["stable"] * 2}
-        told |= {"ward_purity": 1.0, "ward_ari": 1.0}
-        return {"purity": 0.5 + seed / 2, "ari": 1.0, "seconds": 3.0, "suggested_ari": 1.0, "commit": "0000000", **told}
-
-    rows = np.random.default_rng(0).standard_normal((20, 2)) + 20 * (np.arange(20) < 10)[:, None]
-    load = lambda: (rows, np.arange(20) < 10)  # noqa: E731
-    monkeypatch.setattr(kept, "BUILD", tmp_path)
-    monkeypatch.setattr(bench_real, "TABLES", {"iris": load, "penguins": load})
-    monkeypatch.setattr(bench_real, "NEEDS", {"Genie": "no_package_of_this_name"})
-    monkeypatch.setattr(bench_real, "ours", ours)
-    monkeypatch.setenv("SEEDS", "2")
-    monkeypatch.delenv("MINUTES", raising=False)
-    bench_real.run()
-    said = capsys.readouterr().out
-    lines = [line.split() for line in said.splitlines()]
-    assert ["table", "method", "purity", "ARI", "seconds"] in lines
-    assert ["iris", "coaltree", "0.750", "1.000", "3.00"] in lines
-    assert ["iris", "Ward", "1.000", "1.000"] in [line[:4] for line in lines]
-    assert ["iris", "k-means", "-", "1.000"] in [line[:4] for line in lines]
-    assert "purity of the 1  purity of all 2  ARI of the 1  ARI of all 2" in said
-    assert "Genie: left out, no_package_of_this_name is not installed" in said
-    assert "  suggested 2, least similarity 0.80, range 2 to 3 (2 stable), ARI 1.00" in said
-    monkeypatch.setattr(bench_real, "ours", None)  # all of it is kept
-    bench_real.run()
-    assert "coaltree measured at 0000000" in capsys.readouterr().out
 
 
 def test_short_forms_change_constants_that_exist():

@@ -122,19 +122,6 @@ def test_score_is_the_mean_log_density_of_new_rows(fitted):
     assert np.isfinite(model.score(X[:1]))  # with noise a row that was fitted has a density
 
 
-def test_random_state_repeats_a_fit():
-    X, _ = groups(12)
-
-    def run(random_state):
-        model = ct.CoalescentClustering(2, n_samples=3, n_warmup=1, random_state=random_state)
-        return model.fit(X).posterior_.log_joint
-
-    np.testing.assert_array_equal(run(4), run(4))
-    np.testing.assert_array_equal(run(np.random.RandomState(4)), run(np.random.RandomState(4)))
-    np.testing.assert_array_equal(run(np.random.default_rng(4)), run(np.random.default_rng(4)))
-    assert not np.array_equal(run(4), run(5))
-
-
 def test_estimator_in_a_pipeline():
     X, of = groups()
     scales = np.array([1.0, 1e3, 1e-3])

@@ -1,7 +1,6 @@
 """Kernels: compiled with plain Numba, kept where that can be done, never stale, and never a reason to fail."""
 
 import ast
-import math
 import os
 import subprocess
 import sys
@@ -10,12 +9,10 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from numba import njit
-from numba.core import caching
 
 from coaltree import CoaltreeWarning
 from coaltree._runtime import jit as module
-from coaltree._runtime.jit import KERNEL_SOURCES, PACKAGE, cache_folder, jit, n_compiled
+from coaltree._runtime.jit import KERNEL_SOURCES, PACKAGE, cache_folder, jit
 
 X = np.linspace(0.1, 7.0, 1001)
 
@@ -60,32 +57,6 @@ def twice():
 
 def hits(kernel):
     return sum(kernel.stats.cache_hits.values())
-
-
-@pytest.mark.usefixtures("fresh")
-def test_a_kernel_gives_python_what_it_gives_a_kernel():
-    @jit
-    def tower(n):
-        return 1 if n == 0 else n * tower(n - 1)
-
-    @jit(fastmath={"reassoc", "contract"})
-    def total(x):
-        found = 0.0
-        for value in x:
-            found += math.sqrt(value)
-        return found
-
-    @jit
-    def both(x, n):
-        if n < 0:
-            raise ValueError("n must be at least 0")
-        return total(x) + tower(n)
-
-    assert both(X, 5) == total(X) + tower(5) == total(X) + 120
-    assert n_compiled() == 3
-    assert njit(lambda x: both(x, 5) + both(x, 4))(X) == both(X, 5) + both(X, 4)
-    with pytest.raises(ValueError, match="n must be at least 0"):
-        both(X, -1)
 
 
 def package_in(folder, monkeypatch):
@@ -146,17 +117,6 @@ def test_a_damaged_file_is_compiled_again(fresh, suffix, content):
     with pytest.warns(CoaltreeWarning, match="cannot be kept or read"):
         assert hits(compiled()) == 0
     assert hits(compiled()) == 1
-
-
-@pytest.mark.usefixtures("fresh")
-def test_a_full_disk_is_no_reason_to_fail(monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
-    with pytest.warns(CoaltreeWarning, match=r"cannot be kept or read \(OSError\)") as said:
-        twice()
-    assert len(said) == 1
 
 
 KERNELS = """

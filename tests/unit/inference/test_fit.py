@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coaltree.errors import CoaltreeWarning, ConvergenceWarning
+from coaltree.errors import ConvergenceWarning
 from coaltree.inference.fit import fit
 from coaltree.model.covariance import Matern32, Spherical, SquaredExponential
 from tests.fits import QUICK, assert_same, data, quick_fit, with_missing
@@ -92,16 +92,6 @@ def test_seed_in_use_repeats_the_run():
     assert_same(drawn, quick_fit(X, random_state=drawn.info["seed"]))
 
 
-def test_convergence_that_cannot_be_judged_costs_no_draws(monkeypatch):
-    def fails(post):
-        raise TypeError("no docstring")
-
-    monkeypatch.setattr("coaltree.posterior.diagnostics.convergence.figures", fails)
-    with pytest.warns(CoaltreeWarning, match=r"convergence could not be judged \(TypeError: no docstring\); the draws"):
-        post = quick_fit(data())
-    assert len(post) == 12
-
-
 def test_fit_warns_of_chains_that_have_not_converged():
     with pytest.warns(ConvergenceWarning, match="effective sample size of"):
         fit(data(), sampler=QUICK, n_samples=8, n_warmup=0, random_state=0)
@@ -119,11 +109,3 @@ def test_posterior_of_a_check_is_the_posterior_that_is_returned(monkeypatch):
     n_before = len(suggested)
     assert post.suggest_n_clusters().n_clusters == post.info["stopping"]["n_clusters"]
     assert len(suggested) == n_before > 0
-
-
-@pytest.mark.parametrize(("sampler", "asked"), [("regraft", [True]), ("mgreedy", [])])
-def test_fit_compiles_ahead_what_its_sampler_needs(sampler, asked, monkeypatch):
-    quiet = []
-    monkeypatch.setattr("coaltree.inference.fit.compile_ahead", lambda **how: quiet.append(how["quiet"]))
-    quick_fit(data(), sampler=sampler, n_samples=2, n_warmup=0, progress=False)
-    assert quiet == asked

@@ -125,29 +125,6 @@ def test_dendrogram_folds_large_trees_and_writes_their_sizes():
     assert "folded clade (leaves)" in legend_of(ax)
 
 
-def test_dendrogram_folds_clusters_above_150_leaves():
-    tree = random_tree(400, np.random.default_rng(0))
-    number = tree.cut(20)
-    ax = plotting.dendrogram(tree, n_clusters=20)
-    whole = [name for name in names(ax) if name.startswith("cluster ")]
-    assert len(whole) >= 15
-    for name in whole:
-        cluster, size = int(name.split()[1]) - 1, int(name.split("(")[1][:-1])
-        assert (number == cluster).sum() / 2 < size <= (number == cluster).sum()
-    few = plotting.dendrogram(tree, n_clusters=2)
-    assert len(names(few)) >= 12  # two triangles would show no tree
-    all_leaves = plotting.dendrogram(random_tree(150, np.random.default_rng(0)), n_clusters=2)
-    assert len(names(all_leaves)) == 150
-
-
-def test_dendrogram_slices_folded_clades_by_shares_of_clusters():
-    folded = Tree([[0, 1], [5, 2], [6, 3], [7, 4]], [1.0, 2.0, 3.0, 4.0])
-    ax = plotting.dendrogram(folded, clusters=[0, 0, 0, 1, 1], max_leaves=2)
-    triangles = collection(ax, "folded clades", PolyCollection)
-    base = sorted(float(np.ptp(path.vertices[1:3, 1])) for path in triangles.get_paths())
-    assert len(base) == 2 and base[1] == pytest.approx(3 * base[0])  # three leaves of one cluster, one of the other
-
-
 def test_dendrogram_names_do_not_overlap():
     for n in (20, 45, 2000):
         tree = random_tree(n, np.random.default_rng(n)).relabel([f"observation {i}" for i in range(n)])

@@ -36,10 +36,3 @@ def test_arrange_opens_the_largest_clades_first():
     in_room = geometry.arrange(tree, room=40.0)
     assert in_room.total_width <= 40.0 + 1e-9
     assert 15 < len(in_room.tips) < 40
-
-
-@pytest.mark.parametrize("top", [1e-300, 0.37, 1.0, 5.1, 9.99, 4321.0])
-def test_sqrt_ticks_are_apart_and_within_the_axis(top):
-    ticks = geometry.sqrt_ticks(top)
-    assert ticks[0] == 0.0 and 2 < len(ticks) < 9 and ticks[-1] <= top
-    assert (np.diff(np.sqrt(ticks)) >= 0.1 * np.sqrt(top)).all()

@@ -7,7 +7,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import grouped_posterior, random_posterior
+from tests.posteriors import random_posterior
 
 # What it holds
 
@@ -65,19 +65,3 @@ def test_thin_and_slices_keep_draws_together():
         post[12:]
     with pytest.raises(ct.InputError, match="whole number"):
         post.thin(0)
-
-
-def test_leaf_values_are_the_means_of_rows():
-    post = grouped_posterior()
-    X = np.array(post.model.X)
-    X[post.model.groups == 0, 1] = np.nan
-    X[np.flatnonzero(post.model.groups == 2)[0], 0] = np.nan
-    post = grouped_posterior(X=X)
-    expected = [[np.nanmean(column) if not np.isnan(column).all() else np.nan for column in X[post.model.groups == i].T]
-                for i in range(post.n)]  # fmt: skip
-    np.testing.assert_allclose(post.model.leaf_values(), expected)
-    assert np.isnan(post.model.leaf_values()[0, 1]) and not np.isnan(post.model.leaf_values()[2]).any()
-    alone = random_posterior(0, X=np.eye(7))
-    np.testing.assert_array_equal(alone.model.leaf_values(), alone.model.X)
-    with pytest.raises(ct.InputError, match="does not include its data"):
-        random_posterior(0).model.leaf_values()

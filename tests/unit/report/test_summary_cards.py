@@ -10,7 +10,6 @@ from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import report_html, summary_cards, svg
 from tests.browser.posteriors import chain_posterior
 from tests.pages import content_of, rendered, words_of
-from tests.strategies import random_tree
 
 
 def test_opening_number_is_the_suggested_one():
@@ -21,16 +20,6 @@ def test_opening_number_is_the_suggested_one():
     assert content_of(text)["clusters"] == suggestion.n_clusters
     assert suggestion.reason in words_of(text)
     assert summary_cards.opening_number(post, suggestion) == summary_cards.opening_number(post, None)
-
-
-def test_opening_number_is_one_where_none_stands_out():
-    trees = [random_tree(32, np.random.default_rng(seed)) for seed in range(30)]  # which have nothing in common
-    post = posterior_of_trees(np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees]))
-    suggestion = post.suggest_n_clusters()
-    assert suggestion.n_clusters == 1
-    start = summary_cards.opening_number(post, None)
-    assert start == (1, "1 cluster suggested", suggestion.reason)
-    assert content_of(report_html(post))["clusters"] == 1
 
 
 def test_cluster_cards_tell_number_and_stability():

@@ -7,7 +7,6 @@ import pytest
 
 from coaltree.report import svg
 from coaltree.report.page import environment
-from tests.browser.posteriors import chain_posterior
 
 
 def shown(lows, medians, highs):
@@ -23,18 +22,6 @@ def test_histogram_counts_draws_by_weight():
     assert found["ends"] == [0.0, 1.0, 2.0]
     assert found["places"] == [0.0, 0.5, 1.0]
     assert max(svg.histogram(np.ones(5), np.full(5, 0.2))["heights"]) == 1.0  # of equal draws as well
-
-
-def test_stability_has_every_number_of_clusters_and_marks_the_suggested_one():
-    post = chain_posterior(30, 4, 40)
-    suggestion = post.suggest_n_clusters()
-    found = svg.stability(suggestion)
-    assert [k for k, _, _ in found["points"]] == suggestion.candidates["n_clusters"].tolist()
-    assert [least for *_, least in found["points"]] == suggestion.candidates["stability"].tolist()
-    text = environment().get_template("pictures.html").module.stability(found, "stability")
-    assert text.count("<circle") == len(suggestion.candidates)
-    assert text.count('r="5"') == (suggestion.n_clusters > 1)
-    assert svg.stability(post[:1].suggest_n_clusters()) is None
 
 
 def test_intervals_far_apart_are_drawn_on_a_logarithmic_scale():

@@ -55,13 +55,6 @@ def test_linkage_with_inversions_is_refused(data, method, make):
         Tree.from_linkage(make(data[30:], method))
 
 
-def test_linkage_rows_out_of_order_are_sorted():
-    Z = [[0, 1, 3.0, 2], [2, 3, 1.0, 2], [4, 5, 3.0, 3], [6, 7, 3.0, 5]]
-    tree = Tree.from_linkage(Z)
-    np.testing.assert_array_equal(tree.children, [[2, 3], [0, 1], [4, 6], [5, 7]])
-    np.testing.assert_array_equal(tree.times, [1, 3, 3, 3])
-
-
 def test_linkage_of_a_deep_chain():
     tree = chain(100_000)
     Z = tree.to_linkage()

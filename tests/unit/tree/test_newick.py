@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coaltree import InputError, Tree
-from coaltree.tree import newick
 from tests.reference import trees as slow
 from tests.strategies import any_times, chain, labels, random_tree, trees
 
@@ -210,10 +209,3 @@ def test_newick_garbage_takes_linear_time_and_no_stack(unit):
     with pytest.raises(InputError):
         Tree.from_newick("(a:1,b:1);" + unit * 25_000 + "x")
     assert sys.getrecursionlimit() == limit
-
-
-def test_quote_is_bare_only_where_every_reader_agrees():
-    assert [newick.quote(name) for name in ("a", "a.b-c1", "é", "a_b", "_", "a b", "-", "it's")] == [
-        "a", "a.b-c1", "é", "a_b", "_", "'a b'", "'-'", "'it''s'",
-    ]  # fmt: skip
-    assert [newick.quote(name, underscores=False) for name in ("a", "a_b", "a b")] == ["a", "'a_b'", "'a b'"]

@@ -212,12 +212,3 @@ def interrupts_after(n_iterations):
             raise KeyboardInterrupt
 
     return press
-
-
-def test_auto_resumes_after_max_seconds(tmp_path):
-    path = tmp_path / "run.checkpoint"
-    auto_fit(data(), max_seconds=1e-6, checkpoint=path)
-    with warnings.catch_warnings(record=True) as caught:
-        post = ct.fit(data(), checkpoint=path, **QUICK)
-    assert not any(one.category is ConvergenceWarning for one in caught)
-    assert post.info["stopping"]["reason"] == "converged"

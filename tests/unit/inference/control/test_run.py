@@ -132,16 +132,6 @@ def test_checkpoint_resumes_to_the_same_bits(covariance, tmp_path):
     assert Interruptible.steps == 0
 
 
-@pytest.mark.usefixtures("_every_iteration")
-def test_checkpoint_of_a_warmup_is_resumed(tmp_path):
-    X, path = data(), tmp_path / "run.checkpoint"
-    with pytest.raises(KeyboardInterrupt):
-        quick_fit(X, sampler=pressing_ctrl_c(DURING_WARMUP), checkpoint=path)
-    assert_same(quick_fit(X, sampler=pressing_ctrl_c(0), checkpoint=path), quick_fit(X))
-    with pytest.raises(KeyboardInterrupt):
-        quick_fit(X, sampler=pressing_ctrl_c(1))
-
-
 @dataclass(frozen=True)
 class InterruptibleLocal(Regraft):
     """At its first step, if told so, behaves as if Ctrl-C had been pressed."""
@@ -255,23 +245,3 @@ def test_checkpoint_survives_a_full_disk(tmp_path, monkeypatch):
             assert_same(quick_fit(X, sampler=pressing_ctrl_c(0), checkpoint=path), quick_fit(X))
     assert path.read_bytes() == good
     assert os.listdir(tmp_path) == [path.name]
-
-
-@pytest.mark.usefixtures("_every_iteration")
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_checkpoint_with_noise_and_replicates_resumes_to_the_same_bits(tmp_path):
-    rng, groups = np.random.default_rng(0), np.repeat(np.arange(10), 3)
-    X = data(10, 3)[groups] + 0.5 * rng.standard_normal((30, 3))
-    X[4, 0] = np.nan
-    settings = {"sampler": "regraft", "groups": groups, "n_samples": 12, "n_warmup": 8}
-    whole = quick_fit(X, **settings)
-
-    def stop(done, total):
-        if done >= total // 2:
-            raise KeyboardInterrupt
-
-    with pytest.warns(InterruptedWarning):
-        quick_fit(X, checkpoint=tmp_path / "run", progress=stop, **settings)
-    resumed = quick_fit(X, checkpoint=tmp_path / "run", **settings)
-    assert_same(whole, resumed)
-    np.testing.assert_array_equal(whole.draws.tail_scale, resumed.draws.tail_scale)

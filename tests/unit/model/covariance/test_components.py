@@ -176,16 +176,3 @@ def test_auto_takes_components_where_there_are_no_more_rows_than_columns():
         assert ("components" in post.info) == (expected == "components")
     flat = np.outer(np.arange(9.0), np.ones(20)) + np.outer(np.arange(9.0) ** 2, np.linspace(0, 1, 20))
     assert not quick_fit(flat).info["covariance_choice"].startswith("components")  # they span two directions
-
-
-def test_constant_columns_are_left_out_and_empty_ones_refused():
-    X = wide()
-    X[:, 4] = 3.0
-    with pytest.warns(ct.CoaltreeWarning, match="left out of the model"):
-        post = quick_fit(X)
-    assert len(post.model.covariance.loadings) == 29
-    with pytest.warns(ct.CoaltreeWarning, match="left out of the model"):
-        assert_same(post, quick_fit(X, Components(2)))
-    X[:, 4] = np.nan
-    with pytest.raises(InputError, match="column 4 of X has only missing values"):
-        quick_fit(X)

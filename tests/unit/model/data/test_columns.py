@@ -49,15 +49,6 @@ def test_auto_says_why():
     assert choice_for(np.round(X[:14])) == "scaled (columns have few distinct values; full needs 15 rows for 4 columns)"
 
 
-def test_auto_counts_columns_that_vary():
-    assert choice_for(np.column_stack([X[:15], np.ones(15)])).startswith("full (15 rows are enough for 4 columns")
-    assert isinstance(quiet(X, "auto")[0], Full)
-    for scales, family in (([1.0, 1.0, 1.0, 1.0], Spherical), ([1.0, 1.0, 1.0, 100.0], Scaled)):
-        covariance, used, _ = quiet(np.column_stack([X[:9] * scales, np.ones(9)]), "auto")
-        assert isinstance(covariance, family)
-        np.testing.assert_array_equal(used, range(4))  # under either the constant is left out
-
-
 EVEN = np.linspace(0.0, 1.0, 60)[np.array([RNG.permutation(60) for _ in range(24)]).T]  # the same range in each column
 
 

@@ -33,15 +33,6 @@ def test_table_never_writes_into_its_input(make):
     assert X[3, 2] == 121.0
 
 
-def test_table_gives_the_same_bits_however_memory_is_laid_out():
-    X, _ = ct.simulate(30, 7, random_state=0)
-    one = ct.sample_trees(X, np.eye(7), "regraft", n_samples=3, random_state=0)
-    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        np.testing.assert_array_equal(
-            ct.sample_trees(other, np.eye(7), n_samples=3, random_state=0).draws.times, one.draws.times
-        )
-
-
 def test_tables_of_other_packages_are_read_by_their_own_conversion():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
 

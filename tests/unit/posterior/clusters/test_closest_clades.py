@@ -99,12 +99,6 @@ def test_the_order_of_the_rows_does_not_matter():
     np.testing.assert_allclose(other.stability(moved).jaccard, post.stability(labels).jaccard, atol=1e-12)
 
 
-def fitted(**settings):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(9, 2)) + 9.0 * (np.arange(9) % 2)[:, None]
-    return ct.fit(X, n_samples=10, n_warmup=5, random_state=0, progress=False, **settings)
-
-
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 @pytest.mark.parametrize(
     "make",
@@ -112,11 +106,9 @@ def fitted(**settings):
         lambda: posterior_of_trees([[[0, 1]]], [[1.0]]),  # two rows
         lambda: posterior_of_trees([[[0, 1], [3, 2]]], [[1.0, 2.0]]),  # one draw
         lambda: random_posterior(0, n=9),  # weighted, one of them 0
-        lambda: fitted(groups=[0, 0, 1, 2, 3, 4, 5, 6, 6]),
-        lambda: fitted(sampler="mpost2"),
         lambda: ct.fit(np.repeat(np.eye(3), 3, axis=0), noise=0.0, n_samples=5, n_warmup=2, random_state=0),  # copies
     ],
-    ids=["two rows", "one draw", "weights", "groups", "particles", "duplicates"],
+    ids=["two rows", "one draw", "weights", "duplicates"],
 )
 def test_small_and_odd_posteriors_have_all_answers(make):
     post = make()
@@ -132,8 +124,3 @@ def test_small_and_odd_posteriors_have_all_answers(make):
     np.testing.assert_allclose(post.membership(np.zeros(post.n, int)), 1.0)
     suggested = post.suggest_n_clusters()
     assert suggested.low <= suggested.n_clusters <= suggested.high
-    assert post.support([0, 1]).similarity > 0.0
-    with pytest.raises(ct.InputError, match="n_clusters must be"):
-        post.cut(post.n + 1)
-    with pytest.raises(ct.InputError, match="n_clusters must be"):
-        post.coclustering(post.n + 1)

@@ -5,7 +5,6 @@ import pytest
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
-from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.clusters import n_clusters
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior, stacked
@@ -123,16 +122,6 @@ def test_standard_error_is_that_of_independent_draws_and_larger_of_dependent_one
         post.draws.children, post.draws.times, log_weights=np.where(np.arange(2000) < 20, 0.0, -50.0)
     )
     assert n_clusters._standard_error(weighted, values) == pytest.approx(values[:20].std() / np.sqrt(20), rel=1e-6)
-
-
-def test_suggest_n_clusters_ignores_trees_without_weight():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(45, 3)) + 20.0 * np.eye(3)[np.arange(45) % 3]
-    trees = [simulate_tree(45, rng) for _ in range(50)]
-    trees[20:30] = [ct.Tree.from_linkage(linkage(X + rng.normal(size=X.shape), "average")) for _ in range(10)]
-    weights = np.full(50, -1e4)
-    weights[20:30] = 0.0
-    assert stacked(trees, log_weights=weights).suggest_n_clusters().n_clusters == 3
 
 
 def test_suggest_n_clusters_of_one_tree_few_leaves_and_wrong_limits():

@@ -52,19 +52,6 @@ def test_summary_sees_chains_that_disagree():
     assert figures["ess"].grade == "poor"
 
 
-def test_summary_sees_trees_that_differ_by_chain():
-    left, right = [[0, 1], [2, 3], [4, 5]], [[0, 2], [1, 3], [4, 5]]
-    post = posterior_of_trees(
-        np.array([left] * 100 + [right] * 100),
-        np.tile([1.0, 2.0, 3.0], (200, 1)),
-        chain=np.repeat([0, 1], 100),
-        log_joint=np.random.default_rng(0).normal(size=200),
-    )
-    assert figures_of(summarize(post))["split_frequency_sd"].grade == "poor"
-    one_chain = summarize(settled(chain=np.zeros(800, int)))
-    assert figures_of(one_chain)["split_frequency_sd"].grade == "unknown"
-
-
 def test_warning_says_what_is_poor_and_what_would_help():
     bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}, "split_frequency_sd": 0.0}
     with pytest.warns(ConvergenceWarning, match=r"n_warmup and n_samples.*start=posterior\.$") as caught:

@@ -9,10 +9,8 @@ import pytest
 import coaltree as ct
 from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
-from coaltree.posterior.diagnostics import model_checks as checks
 from coaltree.posterior.diagnostics.check_statistics import LARGE, compare_with_replicates
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import grouped_posterior
 
 
 def true_posterior(seed, n=40, d=3, *, level=0.1, covariance=None, fitted_noise=None, change=None, **extra):
@@ -132,24 +130,6 @@ def test_check_takes_every_covariance_missing_values_and_one_column():
     imputed = np.zeros((1, 10))
     assert len(true_posterior(0, n=30, change=holes, imputed=imputed).check(n_trees=4)) == 7
     assert len(true_posterior(0, n=30, d=1).check(n_trees=4)) == 5
-
-
-def test_check_looks_at_some_of_many_leaves(monkeypatch):
-    """P-values stay uniform, what is wrong is still found, and rows of groups go with their leaves."""
-    monkeypatch.setattr(checks, "MAX_LEAVES", 20)
-    found = [true_posterior(seed, n=30).check(n_trees=1, random_state=seed + 1) for seed in range(30)]
-    share = np.mean([[one.p_value <= 0.5 for one in each] for each in found], axis=0)
-    assert np.all(np.abs(share - 0.5) < 4.0 * math.sqrt(0.25 / 30))
-    monkeypatch.setattr(checks, "MAX_LEAVES", 120)
-    assert true_posterior(1, n=200, change=lambda X: X * [1, 1, 3]).check()["spread of columns"].verdict == "wrong"
-    grouped = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
-    assert len(checks._some_rows(grouped.model).rows) == 27
-    monkeypatch.setattr(checks, "MAX_LEAVES", 10)
-    rows = checks._some_rows(grouped.model)
-    assert len(rows.leaves) == 10
-    assert set(rows.groups) == set(range(10))
-    np.testing.assert_array_equal(rows.leaves[rows.groups], grouped.model.groups[rows.rows])
-    assert len(grouped.check(n_trees=5)) == 7
 
 
 def test_check_says_why_it_cannot():

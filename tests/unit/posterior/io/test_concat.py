@@ -31,19 +31,6 @@ def test_concat_weighs_runs_by_their_evidence():
     assert not both.draws.is_chain
 
 
-def test_concat_refuses_other_leaves_and_parameters():
-    a = random_posterior(1)
-    with pytest.raises(ct.InputError, match="other leaf labels"):
-        ct.concat([a, random_posterior(1, labels=list("abcdefg"))])
-    with pytest.raises(ct.InputError, match="other parameters"):
-        ct.concat([a, random_posterior(1, theta={"ell": np.ones(12)})])
-    one, other = (random_posterior(1, covariance=family) for family in (ct.Spherical(), ct.Scaled()))
-    with pytest.raises(ct.InputError, match="another covariance"):
-        ct.concat([one, other])
-    with pytest.raises(ct.InputError, match="at least one"):
-        ct.concat([])
-
-
 def test_concat_keeps_what_is_about_rows_where_all_have_the_same():
     post = grouped_posterior()
     both = ct.concat([post[:5], post[5:]])

@@ -204,13 +204,6 @@ def test_mean_tree_joins_duplicates_at_time_0():
     assert {frozenset({4, 5}), frozenset(range(4))} <= set(leaf_sets(tree)[:4])
 
 
-def test_mean_tree_ignores_trees_without_weight():
-    post = random_posterior(2, n=9, n_trees=20, weighted=False)
-    none = np.where(np.arange(20) < 10, 0.0, -np.inf)
-    half = posterior_of_trees(post.draws.children, post.draws.times, log_weights=none)
-    assert half.mean_tree() == post[:10].mean_tree()
-
-
 @pytest.mark.parametrize(("n", "n_trees"), [(9, 12), (20, 150)])
 def test_mean_tree_is_cut_by_mean_log_sizes(n, n_trees):
     """Heights are D̄ between two sides, rows in none join the cluster with the least D̄; also from a pickle."""

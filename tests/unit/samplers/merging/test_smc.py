@@ -9,7 +9,6 @@ import pytest
 
 import coaltree as ct
 from coaltree.model.process.whitened import Problem
-from coaltree.samplers.merging import smc
 from coaltree.samplers.merging.smc import SMC, Population, blocks_of, normalised, systematic_ancestors
 
 
@@ -73,17 +72,6 @@ def test_smc_raises_what_fails_in_a_block_and_leaves_no_thread(fails):
     with pytest.raises(MemoryError, match=f"particle {fails}"):
         run(Counting(7, fails=fails), n_threads=3)
     assert threading.active_count() == before
-
-
-def test_smc_uses_both_threads_for_large_runs(monkeypatch):
-    asked = []
-    plain = smc.grow_blocks
-    monkeypatch.setattr(smc, "grow_blocks", lambda *given: (asked.append(len(given[1])), plain(*given)))
-    X, _ = ct.simulate(12, 3, random_state=0)
-    for sampler, blocks in ((ct.MPost1(100), 2), (ct.MPost1(40), 1), (ct.SMC1(100), 2), (ct.Insertion(100), 1)):
-        asked.clear()
-        ct.sample_trees(X, sampler=sampler, n_threads=2, random_state=0, progress=False)
-        assert set(asked) == {blocks}
 
 
 @pytest.mark.parametrize(("M", "n_threads", "worth"), [(100, 2, 50), (7, 7, 1), (150, 3, 50), (5, 1, 50), (101, 2, 1)])
