@@ -138,10 +138,10 @@ class OfComponents(Model):
 
 
 class Unaware(Components):
-    """Forgets one degree of freedom in ten of the noise beside the components."""
+    """Forgets one degree of freedom in five of the noise beside the components."""
 
     def draw_residual(self, residual, rng):
-        return super().draw_residual(residual * [1.0, 0.9], rng)
+        return super().draw_residual(residual * [1.0, 0.8], rng)
 
 
 def forward(model, n_draws, rng):
