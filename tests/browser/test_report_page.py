@@ -193,18 +193,6 @@ def test_cards_and_table_follow_the_slider(page, posterior):
         assert float(text.split()[1]) == pytest.approx(jaccard, abs=0.01)
 
 
-def test_leaves_tell_their_cluster_and_its_probability(page, posterior):
-    answer = answer_for(posterior, 4)
-    leaf = int(np.argmin(answer.probability))
-    page.click("#search")
-    page.type(posterior.labels[leaf])
-    page.key("Enter")
-    page.wait("!document.getElementById('tip').hidden")
-    said = re.search(r"(?:In|Side branch of) cluster (\d+) \(probability (\d+)", page.text("#tip"))
-    assert int(said[1]) == answer.labels[leaf] + 1
-    assert float(said[2]) == pytest.approx(100 * answer.probability[leaf], abs=1)
-
-
 def test_branches_are_coloured_where_all_their_leaves_agree(page, posterior):
     tree, labels = tree_of(posterior), posterior.cut(4)
     of_node = geometry.node_clusters(tree, labels)
@@ -290,24 +278,6 @@ def test_arrow_keys_walk_the_tree(page, posterior):
     assert "joins" in page.text("#plot-status")
     page.key("Escape")
     page.wait("!document.getElementById('plot').classList.contains('zoomed')")
-
-
-def test_options_change_the_picture(page):
-    for option, part, shown in (("intervals", "path.span", 0), ("root-scale", "path.branch", None)):
-        drawn = f"[...document.querySelectorAll('#drawing {part}')].map(path => path.getAttribute('d')).join()"
-        before = page.evaluate(drawn)
-        page.evaluate(f"document.getElementById('{option}').click()")
-        page.settle()
-        assert page.evaluate(drawn) != before
-        assert shown is None or page.evaluate(f"document.querySelectorAll('#drawing {part}').length") == shown
-    ground, heat = (
-        "getComputedStyle(document.body).backgroundColor",
-        "document.getElementById('heat-canvas').toDataURL()",
-    )
-    before = page.evaluate(ground), page.evaluate(heat)
-    page.click("#theme")
-    page.settle()
-    assert page.evaluate(ground) != before[0] and page.evaluate(heat) != before[1]
 
 
 def test_tab_key_reaches_everything_and_all_has_names_and_headings(page):
@@ -447,21 +417,6 @@ def test_page_of_two_thousand_leaves_stays_light(opened, large):
     page.type("1234")
     page.key("Enter")
     page.wait("document.getElementById('tip').textContent.startsWith('1234')")
-
-
-def test_tap_on_a_phone_shows_support(opened, large):
-    page = opened(large, width=390, height=844, mobile=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    left, top, width, height = page.box("#drawing")
-    for share in np.linspace(0.1, 0.8, 12):
-        page.tap(left + 0.5 * width, top + share * height)
-        page.settle()
-        if page.evaluate("!document.getElementById('tip').hidden"):
-            break
-    assert "Support" in page.text("#tip")
-    box = page.evaluate("(b => [b.left, b.right])(document.getElementById('tip').getBoundingClientRect())")
-    assert box[0] >= 0
-    assert box[1] <= 390
 
 
 def test_long_names_fit_a_phone(opened, folder):

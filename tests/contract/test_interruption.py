@@ -1,8 +1,6 @@
 """Ctrl-C during a run returns the draws so far, and ends a command with exit status 130."""
 
-import contextlib
 import signal
-import sys
 
 import numpy as np
 import pytest
@@ -27,25 +25,6 @@ def ctrl_c(after):
     return show
 
 
-@contextlib.contextmanager
-def ctrl_c_within_kernels(first):
-    """Press Ctrl-C where Numba calls Python to hand over a kernel's result, for the `first`-th time."""
-    calls = 0
-
-    def profiler(frame, event, argument):
-        nonlocal calls
-        calls += event == "call" and frame.f_code.co_name == "_numba_unpickle"
-        if calls == first:
-            sys.setprofile(None)
-            raise KeyboardInterrupt
-
-    sys.setprofile(profiler)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-
-
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
 @pytest.mark.parametrize("verb", VERBS)
 def test_ctrl_c_returns_the_draws_so_far(verb, monkeypatch):
@@ -58,24 +37,6 @@ def test_ctrl_c_returns_the_draws_so_far(verb, monkeypatch):
     np.testing.assert_array_equal(part.draws.times[:n_done], whole.draws.times[:n_done])
     with pytest.raises(KeyboardInterrupt):
         VERBS[verb](X, **SETTINGS, progress=ctrl_c(0.0))
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-def test_ctrl_c_within_a_kernel_of_a_run_returns_the_draws_so_far(monkeypatch):
-    """Numba makes a SystemError of it."""
-    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)
-    ct.fit(X, **SETTINGS, progress=False)  # what is to be compiled would take minutes under a profiler
-    advance, n_blocks = run.Run._take_block, 0
-
-    def interrupted(self, *arguments):
-        nonlocal n_blocks
-        n_blocks += 1
-        with ctrl_c_within_kernels(first=2) if n_blocks == 10 else contextlib.nullcontext():
-            advance(self, *arguments)
-
-    monkeypatch.setattr(run.Run, "_take_block", interrupted)
-    with pytest.warns(ct.InterruptedWarning):
-        assert 0 < len(ct.fit(X, **SETTINGS, progress=False)) < 2 * N_SAMPLES
 
 
 def numbas_error(cause):

@@ -9,7 +9,6 @@ from sklearn.datasets import load_iris
 
 import coaltree as ct
 from coaltree.cli import main
-from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import report_html
 from tests.pages import content_of
@@ -95,14 +94,6 @@ def test_cut_clusters_are_those_of_the_mean_tree(post):
         np.testing.assert_array_equal(post.cut(time=time), tree.cut(time=time))
 
 
-def test_cut_takes_outliers_out_of_these_clusters(post):
-    for k in NUMBERS:
-        plain, named = post.cut(k), post.cut(k, outliers=True)
-        kept = named >= 0
-        assert same_clusters(named[kept].tolist(), plain[kept].tolist())
-        assert named.max() == plain.max() == k - 1
-
-
 def test_cut_does_not_depend_on_the_order_of_rows(post):
     """Leaf i becomes leaf moved[i] and keeps its name."""
     moved = np.random.default_rng(0).permutation(post.n)
@@ -174,37 +165,3 @@ def test_explanations_are_the_same_in_python_on_the_page_and_on_the_command_line
 
 
 # Many rows
-
-
-@pytest.mark.slow
-def test_cut_of_a_hundred_thousand_leaves(monkeypatch):
-    """Ten sure groups, random inside, and a leaf above them all; nothing of size n × n is made."""
-    n, k = 100_000, 10
-    rng = np.random.default_rng(0)
-    group = np.sort(rng.integers(k, size=n - 1))
-    children, times = [], []
-    for _ in range(8):
-        pairs, tops = [], []
-        for a in range(k):
-            members = np.flatnonzero(group == a)
-            inner = simulate_tree(len(members), rng).children
-            names = np.concatenate([members, n + len(pairs) + np.arange(len(inner))])
-            pairs.extend(names[inner].tolist())
-            tops.append(n + len(pairs) - 1)
-        for top in tops[1:]:
-            pairs.append([n + len(pairs) - 1 if len(pairs) > n - 1 - k else tops[0], top])
-        pairs.append([2 * n - 3, n - 1])
-        children.append(pairs)
-        times.append(np.arange(1.0, n))
-    post = posterior_of_trees(np.array(children), np.array(times))
-    monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 8 * n * 1000)
-    labels = post.cut(k)
-    assert labels[:-1].tolist() == group.tolist()
-    named = post.cut(k, outliers=True)
-    assert named[-1] == -1
-    np.testing.assert_array_equal(named[:-1], group)
-    np.testing.assert_allclose(post.membership(named)[:-1].sum(axis=1), 1.0)
-    assert post.stability(named).words == ("stable",) * k
-    assert post.clade_support(post.mean_tree(), kind="transfer")[-2] == 1.0
-    with pytest.raises(ct.InputError, match=r"cut\(\) and membership\(\) need none"):
-        post.coclustering(k)

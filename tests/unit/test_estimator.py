@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import coaltree as ct
 
@@ -66,14 +64,6 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
     assert seen == {**settings, "progress": False, "errors": None}
 
 
-def test_estimator_takes_the_suggested_number_of_clusters():
-    X, _ = groups(36)
-    model = ct.CoalescentClustering(**SHORT).fit(X)
-    assert model.n_clusters_ == model.posterior_.suggest_n_clusters().n_clusters
-    assert len(np.unique(model.labels_)) == model.n_clusters_
-    assert model.n_clusters is None
-
-
 def test_estimator_keeps_names_of_rows_and_columns():
     X, _ = groups()
     frame = pd.DataFrame(X, index=[f"wine {i}" for i in range(24)], columns=["a", "b", "ü"])
@@ -120,17 +110,6 @@ def test_score_is_the_mean_log_density_of_new_rows(fitted):
     assert model.score(new) == pytest.approx(model.posterior_.place(new).log_density.mean())
     assert model.score(new + 100.0) < model.score(new)
     assert np.isfinite(model.score(X[:1]))  # with noise a row that was fitted has a density
-
-
-def test_estimator_in_a_pipeline():
-    X, of = groups()
-    scales = np.array([1.0, 1e3, 1e-3])
-    model = make_pipeline(StandardScaler(), ct.CoalescentClustering(3, **SHORT))
-    labels = model.fit_predict(X * scales)
-    np.testing.assert_array_equal(labels, labels[of])
-    new, of_new = groups(9, seed=9)
-    np.testing.assert_array_equal(model.predict(new * scales), labels[of_new])
-    assert np.isfinite(model.score(new * scales))
 
 
 def test_grid_search_finds_the_covariance_that_explains_new_rows():

@@ -14,14 +14,10 @@ from coaltree.posterior.of_trees import posterior_of_trees
 from experiments.henao_lucas_2012 import (
     common,
     digits,
-    mocap,
-    paper,
     table1_structure,
     table2_covariance,
     table3_greedy,
     usps,
-    usps_images,
-    yeast,
 )
 
 
@@ -53,13 +49,6 @@ def page_of(folder, name):
 def rows_of(folder, name):
     with (folder / f"{name}.csv").open() as file:
         return list(csv.DictReader(file))
-
-
-def test_printed_numbers_are_in_natural_units():
-    assert paper.STRUCTURE[32, "time", "mse"]["MPost1"].mean == pytest.approx(0.044)
-    assert paper.STRUCTURE[64, "cost", "rt"]["PostPost"].mean == pytest.approx(145.0)
-    assert paper.COVARIANCE[64, "distance", "mse"]["MPost2"].mean == pytest.approx(0.066)
-    assert paper.GREEDY[128, "length2", "mae"]["Greedy"].mean == pytest.approx(0.0132)
 
 
 @pytest.mark.parametrize("module", [table1_structure, table2_covariance, table3_greedy])
@@ -103,41 +92,6 @@ def test_usps(options, monkeypatch):
     usps.run(options, per_digit=3, sweep=False)
     page_of(options.out, "usps")
     assert {row["summary"] for row in rows_of(options.out, "usps")} >= {"draws", "MAP", "MCC", "mean log time"}
-
-
-@pytest.mark.slow
-def test_usps_images(options):
-    needs("usps.npz")
-    usps_images.run(options, per_digit=3)
-    text = page_of(options.out, "usps_images")
-    assert "*paper*" in text
-    rows = rows_of(options.out, "usps_images")
-    assert len(rows) == 2 * len(usps_images.PREPARATIONS) * len(usps_images.TREES)
-
-
-@pytest.mark.slow
-def test_mocap(options, monkeypatch):
-    needs("mocap_run1.npz")
-    monkeypatch.setattr(mocap, "REGRAFT_ITERATIONS", 6)
-    monkeypatch.setattr(mocap, "WARMUP", 2)
-    monkeypatch.setattr(mocap, "ITERATIONS", 14)
-    mocap.run(
-        options,
-        samplers=("MGreedy", "Regraft"),
-        preparations=mocap.PREPARATIONS[:1],
-        choices=("average link", "12 smoothest directions"),
-    )
-    page_of(options.out, "mocap")
-    scores = {row["covariance"]: float(row["area_part"]) for row in rows_of(options.out, "mocap_choices")}
-    assert scores["average link"] == pytest.approx(0.68, abs=0.02)  # the figure that was there before the package
-
-
-@pytest.mark.slow
-def test_yeast(options):
-    needs("yeast_cellcycle.npz")
-    yeast.run(options, n_genes=60, iterations=6, warmup=4)
-    page_of(options.out, "yeast")
-    assert len(rows_of(options.out, "yeast")) == 6
 
 
 def test_average_of_log_times_gives_back_a_tree_that_all_draws_share():

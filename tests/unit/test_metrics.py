@@ -25,31 +25,6 @@ def post_of_two(weights=(0.25, 0.75)):
 TRUTH = ct.Tree([[0, 1], [2, 3]], [E, E**2])  # log times 1, 2
 
 
-def test_time_errors_by_hand():
-    found = ct.metrics.time_errors(post_of_two(), TRUTH)  # mean log times 1.5, 4: errors 0.5, 2
-    assert found.mse == pytest.approx((0.25 + 4) / 2)
-    assert found.mae == pytest.approx(1.25)
-    assert found.mab == pytest.approx(2.0)
-    found = ct.metrics.time_errors(post_of_two(), TRUTH, of="draws")  # errors (1, 1) and (1, 3)
-    assert found.mse == pytest.approx(0.25 * 1 + 0.75 * 5)
-    assert found.mae == pytest.approx(0.25 * 1 + 0.75 * 2)
-    assert found.mab == pytest.approx(0.25 * 1 + 0.75 * 3)
-    assert ct.metrics.time_errors(TRUTH, TRUTH) == (0.0, 0.0, 0.0)
-
-
-def test_distance_errors_by_hand():
-    # log distances of pairs 01, 02, 12: truth 1, 2, 2; the draws 0, 1, 1 and 5, 5, 2; their mean 3.75, 4, 1.75
-    found = ct.metrics.distance_errors(post_of_two(), TRUTH)
-    assert found.mse == pytest.approx((2.75**2 + 2**2 + 0.25**2) / 3)
-    assert found.mae == pytest.approx((2.75 + 2 + 0.25) / 3)
-    assert found.mab == pytest.approx(2.75)
-    found = ct.metrics.distance_errors(post_of_two(), TRUTH, of="draws")  # errors 1, 1, 1 and 4, 3, 0
-    assert found.mse == pytest.approx(0.25 * 1 + 0.75 * 25 / 3)
-    assert found.mae == pytest.approx(0.25 * 1 + 0.75 * 7 / 3)
-    assert found.mab == pytest.approx(0.25 * 1 + 0.75 * 4)
-    assert ct.metrics.distance_errors(TRUTH, TRUTH, of="draws") == (0.0, 0.0, 0.0)
-
-
 @pytest.mark.parametrize("of", ["mean", "draws"])
 def test_errors_of_weighted_posteriors_by_listing(of):
     post = random_posterior(3, n=8)

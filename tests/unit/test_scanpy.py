@@ -85,28 +85,6 @@ def test_dendrogram_is_less_certain_of_a_rare_kind(fitted):
     assert of_leaf["rare"] > 5 * of_leaf["T cell"]
 
 
-def test_dendrogram_writes_all_keys_that_scanpys_plots_read(fitted, tmp_path):
-    scanpy = pytest.importorskip("scanpy", reason="scanpy is not installed")
-    import matplotlib.pyplot as plt
-
-    adata, _ = fitted
-    theirs = scanpy.tl.dendrogram(adata, "kind", use_rep="X_pca", inplace=False)
-    ours = adata.uns["dendrogram_kind"]
-    assert set(theirs) <= set(ours)
-    assert set(theirs["dendrogram_info"]) == set(ours["dendrogram_info"])
-    before = {key: np.array(ours[key]) for key in ("linkage", "support")}
-    genes = list(adata.var_names[:4])
-    scanpy.pl.dendrogram(adata, "kind", show=False)
-    for plot in (scanpy.pl.dotplot, scanpy.pl.matrixplot, scanpy.pl.stacked_violin):
-        axes = plot(adata, genes, "kind", dendrogram=True, show=False)
-        assert "group_extra_ax" in axes
-    scanpy.pl.heatmap(adata, genes, "kind", dendrogram=True, show=False)
-    scanpy.pl.correlation_matrix(adata, "kind", show=False)
-    plt.close("all")
-    for key, value in before.items():  # scanpy took ours and made none of its own
-        np.testing.assert_array_equal(adata.uns["dendrogram_kind"][key], value)
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

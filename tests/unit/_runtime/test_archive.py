@@ -53,14 +53,6 @@ def test_read_names_foreign_files(tmp_path):
         archive.read(tmp_path, KIND, 1)
 
 
-def test_read_refuses_other_formats_and_asks_for_an_update_where_they_are_newer(tmp_path):
-    archive.write(tmp_path / "file", KIND, 3, {})
-    with pytest.raises(ct.InputError, match=r"in format 3, and this version reads format 2; update coaltree\.$"):
-        archive.read(tmp_path / "file", KIND, 2)
-    with pytest.raises(ct.InputError, match=r"in format 3, and this version reads format 4\.$"):
-        archive.read(tmp_path / "file", KIND, 4)
-
-
 def test_write_and_read_refuse_pickled_arrays(tmp_path):
     with pytest.raises(ct.InputError, match="things is a ndarray"):
         archive.write(tmp_path / "x", KIND, 1, {"things": np.array([{}], dtype=object)})

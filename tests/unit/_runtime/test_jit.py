@@ -109,16 +109,6 @@ def test_without_any_folder_they_run_all_the_same():
     assert len(said) == 1
 
 
-@pytest.mark.parametrize(("suffix", "content"), [("nbi", b""), ("nbi", b"\x80\x04\x95"), ("nbc", b"")])
-def test_a_damaged_file_is_compiled_again(fresh, suffix, content):
-    compiled()
-    for path in fresh.rglob(f"*.{suffix}"):
-        path.write_bytes(content)
-    with pytest.warns(CoaltreeWarning, match="cannot be kept or read"):
-        assert hits(compiled()) == 0
-    assert hits(compiled()) == 1
-
-
 KERNELS = """
 from coaltree._runtime.jit import jit, n_compiled
 

@@ -88,13 +88,6 @@ def test_main_says_nothing_when_the_reader_of_its_output_leaves():
     assert done.returncode == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the shell's >&-")
-def test_main_runs_with_closed_output(tmp_path):
-    command = f"{sys.executable} -m coaltree simulate --n 4 --d 2 --out {tmp_path / 'out'} >&- 2>&-"
-    assert subprocess.run(command, shell=True, check=False).returncode == 0
-    assert (tmp_path / "out" / "data.csv").exists()
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_main_stops_at_a_signal_as_by_ctrl_c(number, monkeypatch, capsys):
     def told(*args, **options):

@@ -88,18 +88,3 @@ def test_compare_refuses_other_rows_or_columns(fitted):
         ct.compare({"all": ct.fit(X, "spherical", **settings), "without": without})
     with pytest.raises(ct.InputError, match="'b' is of type SimpleNamespace"):
         ct.compare({"a": without, "b": SimpleNamespace()})
-
-
-def test_compare_leaves_duplicates_aside_that_only_some_keep():
-    """A fixed noise keeps copies as rows of their own, a learnt one merges them."""
-    X = np.random.default_rng(0).standard_normal((7, 2))
-    X[4] = X[1]
-    settings = {"weighted": False, "X": X, "covariance": ct.Spherical(amplitude=1.0)}
-    kept = random_posterior(0, noise=ct.Noise(0.1), **settings)
-    merged = random_posterior(0, noise=ct.Noise(), theta={"noise_level": np.full(12, 0.1)}, **settings)
-    with pytest.warns(ct.CoaltreeWarning, match="1 rows are duplicates .* 5 rows compared"):
-        found = ct.compare({"kept": kept, "merged": merged}, progress=False)
-    place = found.names.index("kept")
-    np.testing.assert_array_equal(found.rows[place], kept.loo(progress=False).pointwise[[0, 2, 3, 5, 6]])
-    np.testing.assert_array_equal(found.rows[1 - place], merged.loo(progress=False).pointwise[[0, 2, 3, 4, 5]])
-    assert found.log_density.tolist() == found.rows.sum(axis=1).tolist()

@@ -1,7 +1,5 @@
 """The model of a table: replicates that are put together, cells that are filled in, densities of states."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,15 +8,14 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.preprocessing import StandardScaler
 
 import coaltree as ct
-from coaltree.errors import CoaltreeWarning, ConvergenceWarning
-from coaltree.inference.fit import fit
+from coaltree.errors import CoaltreeWarning
 from coaltree.model.data.replicates import replicates_of
 from coaltree.model.model import Model
 from coaltree.model.process.diffusion import contrasts
 from coaltree.model.process.noise import NoiseDraw, noise_model, row_variances
 from coaltree.model.process.whitened import make_problem
-from tests.fits import QUICK, quick_fit
 from tests.fits import data as random_rows
+from tests.fits import quick_fit
 
 LEAF = np.array([0, 1, 1, 2, 0, 3, 1, 3, 1, 2, 1, 1, 4])
 TREE = np.array([[0, 1], [2, 3], [5, 4], [6, 7]]), np.array([0.2, 0.3, 0.9, 1.7])
@@ -162,15 +159,3 @@ def test_log_jacobian_is_that_of_the_columns_in_the_model():
     for transform, is_known in ((StandardScaler(), True), (PCA(2), False), (ct.Preprocessor(scale="rows"), False)):
         model = Model.of(np.nan_to_num(X), "diagonal", ct.Noise(), transform=transform)
         assert np.isfinite(model.log_jacobian(model.X)).all() == is_known
-
-
-def test_columns_of_very_different_scale_are_named_under_spherical():
-    frame = pd.DataFrame(random_rows() * [1.0, 1.0, 1e4], columns=["x", "y", "z"])
-    with pytest.warns(CoaltreeWarning, match=r"'z' vary most, .*'[xy]'.*least.*scaled"):
-        quick_fit(frame, "spherical")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", CoaltreeWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fit(frame, "diagonal", QUICK, n_samples=4, n_warmup=0, random_state=0)
-        constant = frame.assign(z=1.0)
-        fit(constant, "spherical", QUICK, n_samples=4, n_warmup=0, random_state=0)

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.leaf_annotations import KEPT, annotations_of, in_order, of_leaves, read_annotations
-from tests.posteriors import random_posterior
+from coaltree.posterior.leaf_annotations import in_order, of_leaves, read_annotations
 
 LEAVES = ("a", "b", "c", "d")
 
@@ -46,17 +45,6 @@ def test_read_annotations_heeds_an_index_of_names():
 def test_read_annotations_refuses_what_does_not_fit(given, sentence):
     with pytest.raises(ct.InputError, match=sentence):
         read_annotations(given, LEAVES)
-
-
-def test_annotations_of_a_posterior_pass_over_odd_ones(tmp_path):
-    post = random_posterior(1)
-    good = ["x"] * 3 + ["y"] * 4
-    post.info[KEPT] = {"kind": good, "short": ["x"], "no text": [1] * 7, "empty": ["", "NA"] + [""] * 5}
-    post.save(tmp_path / "post.npz")
-    (column,) = annotations_of(ct.load(tmp_path / "post.npz"))
-    assert column.texts() == good
-    post.info[KEPT] = ["kind"]
-    assert annotations_of(post) == []
 
 
 def test_of_leaves_takes_the_commonest_value_of_several_rows():

@@ -3,7 +3,6 @@
 import numpy as np
 
 from coaltree.posterior.diagnostics.outliers import describe_noise
-from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import parameters, report_html
 from tests.browser.posteriors import chain_posterior
 from tests.pages import decoded_values, rendered, words_of
@@ -14,20 +13,6 @@ def shown(post, found=None):
     """The section of the page."""
     found = parameters.summarize(post, {}) if found is None else found
     return rendered("parameters.html", posterior=post, parameters=found)
-
-
-def test_parameters_that_are_numbers_have_weighted_median_and_interval():
-    draws = np.arange(1.0, 102.0)
-    post = chain_posterior(8, 2, 101, amplitude=draws)
-    found = parameters.summarize(post, {"amplitude": {"r_hat": 1.01, "ess": 88.0}})
-    assert found["correlation"] is None
-    section = shown(post, found)
-    assert "51 6 to 96" in words_of(section)
-    assert "R-hat 1.01, effective sample size 88" in section
-    weighted = posterior_of_trees(
-        post.draws.children, post.draws.times, theta={"amplitude": draws}, log_weights=np.where(draws < 91, -99.0, 0.0)
-    )
-    assert "96 91 to 101" in words_of(shown(weighted))
 
 
 def test_parameters_that_are_vectors_and_matrices():

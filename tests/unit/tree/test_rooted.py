@@ -1,30 +1,14 @@
 """Names of leaves, and what binary trees and consensus trees share."""
 
 import numpy as np
-import pytest
 
 from coaltree import Tree
 from coaltree.tree.rooted import check_labels, default_labels
-from tests.refusals import assert_refused
 
 
 def test_check_labels_numbers_leaves_where_none_are_given():
     assert check_labels(None, 3) == default_labels(3) == ("0", "1", "2")
     assert check_labels([1, "b", 2.5], 3) == ("1", "b", "2.5")
-
-
-@pytest.mark.parametrize(
-    ("labels", "says"),
-    [
-        (["a", "b"], "labels must be 3 names, not 2"),
-        ("abc", "labels must be a sequence of 3 names, not str"),
-        (3, "labels must be a sequence of 3 names, not int"),
-        (["a", "", "b"], "labels must not be empty, but that of leaf 1 is"),
-        (["a", "b", "a"], "labels must differ, but leaves 0 and 2 are both 'a'"),
-    ],
-)
-def test_check_labels_refuses_bad_labels(labels, says):
-    assert_refused(lambda: check_labels(labels, 3), says)
 
 
 def test_rooted_tree_counts_nodes_and_draws_itself():

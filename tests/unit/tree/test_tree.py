@@ -171,24 +171,6 @@ def test_tree_refuses_bad_arrays(children, times, names, sentence):
     assert str(error.value).endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("question", "sentence"),
-    [
-        (lambda t: t.cophenetic(pairs=[0, 1]), r"pairs must be whole numbers of shape \(m, 2\)"),
-        (lambda t: t.cophenetic(pairs=[[0.5, 1]]), "pairs must be whole numbers"),
-        (lambda t: t.cophenetic(pairs=[[0, 4]]), "pairs must name leaves 0 to 3, but has 0 to 4"),
-        (lambda t: t.relabel(["a"]), "labels must be 4 names, not 1"),
-        (lambda t: t.to_newick(node_labels=["x"]), "node_labels must be 3 names, not 1"),
-        (lambda t: t.log_likelihood(np.ones((4, 2)), noise=-1.0), "noise must be"),
-        (lambda t: Tree.from_newick("(a:1,b:1);", tolerance=-1.0), "tolerance must be a number of at least 0"),
-        (lambda t: ct.simulate(5, 2.5), "d must be a whole number"),
-    ],
-)
-def test_tree_methods_refuse_bad_arguments(tree, question, sentence):
-    with pytest.raises(InputError, match=sentence):
-        question(tree)
-
-
 def test_log_likelihood_keeps_the_digits_of_differences_far_from_zero():
     X, tree = ct.simulate(20, 3, random_state=4)
     near = np.round(X * 1024) / 1024  # so that the sum below is exact

@@ -32,13 +32,3 @@ def test_compare_prints_a_table(folders, tmp_path, capsys):
     np.savetxt(tmp_path / "new.csv", np.random.default_rng(1).normal(size=(5, 3)), delimiter=",")
     assert main(["compare", *folders, "--heldout", str(tmp_path / "new.csv")]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "by held-out rows, 5 rows"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(["{0}"], "at least two posteriors"), (["{0}", "{0}"], "given twice"), (["{0}", "nowhere"], "nowhere")],
-)
-def test_compare_reports_bad_usage_in_one_line(folders, arguments, message, capsys):
-    assert main(["compare", *(text.format(*folders) for text in arguments)]) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1

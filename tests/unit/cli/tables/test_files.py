@@ -186,19 +186,3 @@ def test_excel_files_have_header_names_and_missing_cells(read, workbook):
     np.testing.assert_array_equal(dated.values, [[1, 2, 1], [2, np.nan, 0]])
     read_with = "read with  sheet 'Blatt 1', header in row 1, 1 empty row skipped, rows named by the column 'name'"
     assert description.endswith(f"{read_with}\n  missing    2 of 6 values")
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "message"),
-    [
-        ([["a", "b"], [1, 2], [3, "tall"], [5, 6]], {}, "x.xlsx: row 3, column 'b': 'tall' is not a number"),
-        ([["a", "b"], [1, 2]], {"array": "none"}, "there is no sheet 'none' (--sheet); the sheets are Blatt 1, other."),
-        ([[1, 2], [3, 4]], {}, "row 1: its numbers (1, 2) may be names of columns or a row of data"),
-        ([], {}, "the file is empty"),
-    ],
-)
-def test_excel_files_are_refused_with_the_place(read, workbook, rows, options, message):
-    path = workbook(*rows)
-    with pytest.raises(InputError) as caught:
-        read(path, **options)
-    assert message in str(caught.value)

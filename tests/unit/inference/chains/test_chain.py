@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coaltree.inference.chains import chain as module
-from coaltree.inference.chains.chain import advance, begin, share_neighbors, tempered, tempered_iterations
+from coaltree.inference.chains.chain import advance, begin, share_neighbors, tempered
 from coaltree.model.covariance import Diagonal, Spherical
 from coaltree.model.model import Model
 from coaltree.model.process.noise import Noise, noise_model
@@ -90,23 +90,6 @@ def test_neighbors_of_many_leaves_are_searched_once(monkeypatch):
         assert_same(*(quick_fit(X, "diagonal", sampler=LOCAL, n_jobs=n_jobs) for n_jobs in (1, 2)))
 
 
-@pytest.mark.parametrize(("n", "steps", "repeat"), [(12, 4, False), (600, 2, False), (1200, 1, True)])
-def test_iteration_of_few_rows_has_several_steps(monkeypatch, n, steps, repeat):
-    drawn = []
-
-    def draw(model, state, rng, repeat=True):
-        drawn.append((len(state.tree[1]), repeat))
-        return state
-
-    model = model_of(data(n, 2), Spherical(), "learn")
-    chain = begin(model, Regraft(), np.random.SeedSequence(0))
-    monkeypatch.setattr(module, "draw_parameters", draw)
-    chain, kept = advance(model, chain, 1)
-    assert drawn == [(n - 1, repeat)] * steps
-    assert chain.iteration == 1
-    assert len(kept.times) == 1
-
-
 def test_advance_takes_read_only_arrays_and_leaves_its_arguments():
     X = data(12, 2)
     X[3, 1] = np.nan
@@ -124,13 +107,6 @@ def test_advance_takes_read_only_arrays_and_leaves_its_arguments():
 # --- tempering --------------------------------------------------------------------------------------------------------
 
 MANY = 400
-
-
-@pytest.mark.parametrize(
-    ("n", "d", "longest", "expected"), [(10, 128, 1000, 0), (300, 400, 1000, 0), (10, 400, 1000, 40), (10, 400, 30, 15)]
-)
-def test_tempering_needs_many_more_columns_than_rows(n, d, longest, expected):
-    assert tempered_iterations(n, d, longest) == expected
 
 
 def test_tempered_problem_has_the_power_of_the_likelihood():

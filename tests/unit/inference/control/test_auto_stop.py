@@ -74,14 +74,6 @@ def test_auto_thins_draws_by_doubling():
     assert_same(post, every[np.flatnonzero((places + 1) % thin == 0)])
 
 
-def test_auto_keeps_to_a_given_warmup():
-    post = auto_fit(data(), n_warmup=7, max_iterations=23)
-    assert post.info["n_warmup"] == 7
-    assert len(post) == 2 * 23
-    assert_same(post, auto_fit(data(), n_warmup=7, n_samples=23))
-    assert auto_fit(data(), n_samples=3).info["n_warmup"] == 100  # as it always was
-
-
 def test_auto_stops_at_max_seconds_with_some_draws():
     post = auto_fit(data(), max_seconds=1e-6)
     assert post.info["stopping"]["reason"] == "max_seconds"

@@ -100,21 +100,6 @@ def test_given_directions_are_kept_and_bad_ones_refused():
         ct.sample_trees(wide(), covariance="components")
 
 
-@pytest.mark.parametrize(
-    ("X", "k", "message"),
-    [
-        (wide(), 12, "12 components need at least 13 directions.*span 11"),
-        (np.outer(np.arange(9.0), np.arange(1.0, 21.0)) ** 2, 2, "span 1"),
-        (wide(3), "auto", "span 2"),
-        (wide(), 0, "n_components must be a whole number"),
-        (wide(), 2.5, "n_components must be a whole number"),
-    ],
-)
-def test_more_components_than_directions_are_refused(X, k, message):
-    with pytest.raises(InputError, match=message):
-        ct.fit(X, Components(k), n_samples=2, n_warmup=2, progress=False)
-
-
 def test_a_table_of_a_hundred_thousand_columns_takes_seconds_and_little_memory():
     code = """
 import re, time, warnings

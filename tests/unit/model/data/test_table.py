@@ -9,21 +9,6 @@ from coaltree.errors import InputError
 from coaltree.model.data.table import aligned, as_frame, read_table
 
 
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (np.array([["2020-01-01"], ["2020-01-02"]], dtype="M8[D]"), "datetime64"),
-        (np.array([[1], [2]], dtype="m8[D]"), "timedelta64"),
-        ([[10**400], [1]], "table of numbers"),
-        ([[1.0, 2.0], [3.0]], "table of numbers"),
-        (np.ones((2, 2), dtype=complex), "complex"),
-    ],
-)
-def test_table_refuses_what_is_not_numbers(X, message):
-    with pytest.raises(ct.InputError, match=message):
-        read_table(X)
-
-
 @pytest.mark.parametrize("make", [np.asfortranarray, np.float32, lambda X: X[::-1][::-1], lambda X: X.astype(">f8")])
 def test_table_never_writes_into_its_input(make):
     X = make(np.arange(12.0).reshape(4, 3) ** 2)

@@ -62,20 +62,6 @@ def test_preprocessor_takes_logarithms_then_centres_then_scales():
     assert constant[0].tolist() == [0.0, 0.0, 0.0]  # divided by 1
 
 
-@pytest.mark.parametrize(
-    ("transformer", "sentence"),
-    [
-        (Preprocessor(log=["z"]), "log names a column 'z', which X does not have; its columns are a, b, c, d"),
-        (Preprocessor(log1p=[4]), "log1p names a column 4"),
-        ("log", "transform must be a scikit-learn transformer, such as"),
-        (StandardScaler, "transform must be a scikit-learn transformer"),
-    ],
-)
-def test_other_transformers_are_refused(transformer, sentence):
-    with pytest.raises(ct.InputError, match=sentence):
-        fit_transform(TABLE, transformer)
-
-
 def test_what_has_no_logarithm_is_refused_with_its_place():
     values = VALUES.copy()
     values[4, 2] = 0.0

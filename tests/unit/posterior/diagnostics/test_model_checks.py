@@ -110,28 +110,6 @@ def test_compare_with_replicates_is_calibrated_for_the_mean_over_draws():
     assert np.var(usual) == pytest.approx(1.0, rel=0.2)
 
 
-def test_check_takes_every_covariance_missing_values_and_one_column():
-    covariances = [
-        ct.Spherical(), ct.Scaled(), ct.Diagonal(), ct.Full(), ct.SquaredExponential(length2=1.0, noise=0.1),
-        ct.Matern32(length=1.0, noise=0.1), ct.Fixed(np.eye(3)),
-    ]  # fmt: skip
-    for covariance in covariances:
-        adapted = covariance.adapt(np.random.default_rng(0).standard_normal((30, 3)))
-        found = true_posterior(3, n=30, covariance=adapted).check(n_trees=4)
-        names = [one.name for one in found]
-        assert ("correlation" in names) == (not isinstance(covariance, ct.Full))
-        assert ("spread of columns" in names) == (type(covariance) not in (ct.Diagonal, ct.Full))
-        assert all(0.0 < one.p_value <= 1.0 for one in found)
-
-    def holes(X):
-        X[::3, 0] = np.nan
-        return X
-
-    imputed = np.zeros((1, 10))
-    assert len(true_posterior(0, n=30, change=holes, imputed=imputed).check(n_trees=4)) == 7
-    assert len(true_posterior(0, n=30, d=1).check(n_trees=4)) == 5
-
-
 def test_check_says_why_it_cannot():
     assert "there are 9 different rows, and it takes 10" in true_posterior(0, n=9).check().headline
     assert str(true_posterior(0, n=9).check()).startswith("The model cannot be checked")

@@ -80,28 +80,3 @@ def test_load_returns_covariances(tmp_path, covariance):
     np.testing.assert_array_equal(again.matrix(3), covariance.matrix(3))
     assert again.learnt == covariance.learnt
     assert again.log_prior() == covariance.log_prior()
-
-
-def test_save_warns_of_what_cannot_be_saved(tmp_path):
-    class Strange:
-        pass
-
-    with pytest.warns(ct.CoaltreeWarning, match=r"info\.x is a Strange"):
-        full_posterior(info={"x": Strange(), "y": 1}).save(tmp_path / "post.ct")
-    again = ct.load(tmp_path / "post.ct")
-    assert again.info["y"] == 1
-    assert "Strange" in again.info["x"]
-    with pytest.warns(ct.CoaltreeWarning, match="covariance is a Strange"):
-        full_posterior(Strange()).save(tmp_path / "post.ct")
-    assert ct.load(tmp_path / "post.ct").model.covariance is None
-
-
-def test_load_refuses_wrong_files_in_one_sentence(tmp_path):
-    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ct.InputError, match=r"data\.csv' is not a coaltree posterior file\.$"):
-        ct.load(tmp_path / "data.csv")
-    full_posterior().save(tmp_path / "post.ct")
-    whole = (tmp_path / "post.ct").read_bytes()
-    (tmp_path / "post.ct").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ct.InputError, match="is damaged"):
-        ct.load(tmp_path / "post.ct")

@@ -1,9 +1,6 @@
 """Draws for ArviZ: chains, weights, names, priors, and the densities of rows."""
 
-import warnings
-
 import numpy as np
-import pandas as pd
 import pytest
 
 import coaltree as ct
@@ -39,22 +36,6 @@ def test_to_arviz_has_the_noise():
     np.testing.assert_array_equal(scales.sel(row="row 1", chain=1), post.draws.tail_scale[post.draws.chain == 1, 1])
     with pytest.raises(ct.InputError, match="no Student tails"):
         random_posterior(0, weighted=False).to_arviz(tail_scale=True)
-
-
-def test_to_arviz_names_the_columns_and_the_priors():
-    arviz = pytest.importorskip("arviz")
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((6, 2))
-    table = pd.DataFrame(X, columns=["alcohol", "ash"])
-    for covariance, name in (("diagonal", "variances"), ("full", "Phi")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ct.CoaltreeWarning)
-            post = ct.fit(table, covariance, n_samples=10, n_warmup=2, random_state=0, progress=False)
-        data = post.to_arviz(log_likelihood=None)
-        assert f"{name}[alcohol" in " ".join(arviz.summary(data).index)
-        np.testing.assert_array_equal(data.posterior[name].coords["column"], ["alcohol", "ash"])
-        assert data.prior[name].shape == (1, 500, *post.theta[name].shape[1:])
-        assert (np.asarray(data.prior[name]).reshape(500, -1)[:, 0] > 0).all()
 
 
 def test_to_arviz_has_the_densities_of_rows_the_likelihood_and_the_priors():

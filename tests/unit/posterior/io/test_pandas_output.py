@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.model.model import Model
-from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
 
@@ -55,23 +53,6 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     assert list(post[:4].cut(2).index) == numbers
     assert list(ct.concat([post, post]).cut(2).index) == numbers
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
-
-
-def test_leaves_of_several_rows_are_named_as_their_groups():
-    rows = frame_of([f"row {i}" for i in range(9)])
-    groups = pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], rows.index, name="patient")
-    for given in (groups, groups.iloc[::-1]):  # which is put into the order of the rows
-        model = Model.of(rows, "spherical", ct.Noise(), groups=given)
-        assert list(model.index) == [40, 10, 20, 30, 5, 6, 7] and model.index.name == "patient"
-        assert model.groups.tolist() == [0, 1, 0, 2, 3, 4, 5, 6, 1]
-
-
-def test_in_order_of_a_tree_refuses_a_series_of_which_nobody_knows_the_order():
-    tree = random_posterior(2, weighted=False).mean_tree()
-    classes = pd.Series([0, 0, 0, 1, 1, 1, 1])
-    with pytest.raises(ct.InputError, match=r"has another order; give .sort_index\(\) if it names the leaves"):
-        ct.metrics.dendrogram_purity(tree, classes.iloc[[6, 0, 1, 2, 3, 4, 5]])
-    ct.metrics.dendrogram_purity(tree, classes)
 
 
 def test_in_order_of_takes_a_shuffled_series_beside_an_array_as_it_stands():

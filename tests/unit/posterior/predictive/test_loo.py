@@ -63,18 +63,6 @@ def test_loo_counts_weights_once_where_draws_are_picked_by_them():
     assert abs(few.elpd - every.elpd) < abs(few.elpd - heavy.elpd)
 
 
-def test_loo_leaves_copies_aside():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(8, 3))
-    X[5] = X[2]
-    with pytest.warns(ct.CoaltreeWarning):
-        post = ct.fit(X, n_samples=20, n_warmup=5, random_state=0, progress=False)
-    loo = post.loo(progress=False)
-    assert loo.rows.tolist() == [0, 1, 2, 3, 4, 6, 7] and "5" not in loo.labels
-    assert "7 rows" in repr(loo) and f"{loo.elpd:.2f}" in repr(loo)
-    assert np.isfinite(loo.pointwise).all()
-
-
 def test_loo_is_the_same_with_more_jobs_and_shows_progress():
     post, seen = posterior_of_rows(n_trees=8), []
     one = post.loo(progress=lambda *done: seen.append(done))

@@ -234,13 +234,6 @@ def test_place_matches_frames_by_name():
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_place_beside_rows_that_are_all_the_same():
-    post = ct.sample_trees(np.ones((4, 3)), PHI, random_state=0)
-    placed = post.place([[1.0, 1.0, 1.0], [2.0, 3.0, 4.0]])
-    assert placed.log_density[0] == np.inf and np.isfinite(placed.log_density[1])
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_place_beside_groups_of_one_row_is_as_beside_rows():
     X, _ = simulated(8, PHI)
     settings = {"noise": 0.0, "n_samples": 3, "n_warmup": 2, "random_state": 0, "progress": False}

@@ -6,7 +6,6 @@ import pytest
 
 import coaltree as ct
 from coaltree.model.data.table import INDEX, describe
-from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
 
@@ -49,18 +48,6 @@ def test_group_support_is_the_stability_of_the_same_cluster():
     for cluster, jaccard in enumerate(post.stability(labels).jaccard):
         if np.count_nonzero(labels == cluster) > 1:
             assert post.support(labels == cluster).similarity == pytest.approx(jaccard)
-
-
-def test_group_support_is_printed_in_five_lines():
-    children = [[[0, 1], [4, 2], [5, 3]]] * 9 + [[[0, 2], [4, 1], [5, 3]]]
-    post = posterior_of_trees(children, [[1.0, 2.0, 3.0]] * 10, labels=["first", "b", "c", "d"])
-    assert str(post.support([0, 1])).splitlines() == [
-        "group        2 of 4 leaves: first, b",
-        "similarity   0.97 to the closest clade  (90 %: 0.67 to 1.00)",
-        "exact        90 % of the trees have exactly this group",
-        "wanders in   c (10 %)",
-        "wanders out  no leaf with 5 % or more",
-    ]
 
 
 # How it is named

@@ -91,12 +91,6 @@ def test_mean_tree_keeps_clades_and_joins_the_closest_sets(post):
         assert parts == {around}
 
 
-@given(posteriors(max_leaves=12))
-def test_mean_tree_keeps_majority_clades(post):
-    majority = summaries.majority(listed(post), post.weights, 0.5)
-    assert set(leaf_sets(post.mean_tree())) >= set(majority)
-
-
 @given(posteriors(max_leaves=12, times=ordinary_times))
 def test_mean_tree_times_are_in_order_and_within_those_of_the_trees(post):
     tree = post.mean_tree()

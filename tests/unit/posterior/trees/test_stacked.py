@@ -4,17 +4,8 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.trees.stacked import TreeSequence, check_trees
+from coaltree.posterior.trees.stacked import check_trees
 from tests.posteriors import random_posterior
-
-
-def test_tree_sequence_makes_trees_and_slices():
-    post = random_posterior(0)
-    trees = TreeSequence(post.draws.children, post.draws.times, post.labels)
-    assert len(trees) == 12 and repr(trees) == "<12 trees of 7 leaves>"
-    assert trees[-1] == post.trees[11] and list(trees[2:4]) == [trees[2], trees[3]]
-    with pytest.raises(IndexError):
-        trees[12]
 
 
 def test_check_trees_names_the_first_that_is_wrong():
