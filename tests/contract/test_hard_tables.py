@@ -174,7 +174,3 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     assert np.isfinite(placed.log_density).all()
     continued = fitted(frame, "diagonal", n_samples=2, n_warmup=0, start=post)
     np.testing.assert_array_equal(continued.model.fitted, post.model.fitted)
-    with pytest.raises(ct.InputError, match="has another table"):
-        ct.concat([post, fitted(frame.drop(columns="c"), "diagonal", n_samples=2, n_warmup=0)])
-    with pytest.raises(ct.InputError, match="draws of variances for other columns"):
-        fitted(frame.drop(columns="a"), "diagonal", n_samples=2, start=post)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from coaltree import InputError
-from coaltree._runtime.atomic_write import check_writable, open_to_read, replacing
+from coaltree._runtime.atomic_write import check_writable, replacing
 
 
 def write_half(path):
@@ -28,29 +27,3 @@ def test_check_writable_leaves_nothing_and_keeps_what_is_there(tmp_path):
     (tmp_path / "old").write_text("old")
     check_writable(tmp_path / "old")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("old", "old")]
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("x" * 300, "File name too long"),
-        ("/proc/x", "cannot write /proc/x"),
-        ("/dev/null", "it is a folder or a device"),
-        ("", "it is a folder or a device"),
-        ("no/file", "the folder .* does not exist"),
-    ],
-)
-def test_paths_that_cannot_be_written_are_refused(path, message, tmp_path):
-    with pytest.raises(InputError, match=message):
-        check_writable(tmp_path / path)
-    with pytest.raises(InputError, match=message), replacing(tmp_path / path):
-        pass
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [(3, "must be a path"), ("", "which '' is not"), ("a\0b", "is not"), ("no-such-file", "No such file")],
-)
-def test_paths_that_cannot_be_read_are_refused(path, message):
-    with pytest.raises(InputError, match=message):
-        open_to_read(path)

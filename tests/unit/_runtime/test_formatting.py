@@ -1,10 +1,6 @@
 """Lists of names in messages."""
 
-import math
-
-import pytest
-
-from coaltree._runtime.formatting import beside_limit, escaped, listed, number, shortened, shortlist
+from coaltree._runtime.formatting import beside_limit, escaped, listed, shortened, shortlist
 
 
 def test_lists_of_names_are_shortened_or_whole():
@@ -21,25 +17,6 @@ def test_beside_shows_that_a_number_is_beyond_a_limit():
     assert beside_limit(99.97, 100, 0) == "99.97"
     assert beside_limit(4.2, 100, 0) == "4"
     assert beside_limit(1.05, 1.05, 2) == "1.05"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (0.123456, "0.123"),
-        (1234.5, "1,234"),
-        (999999, "999,999"),
-        (1e6, "1e6"),
-        (1.2345e7, "1.23e7"),
-        (0.0001, "0.0001"),
-        (0.00001234, "1.23e-5"),
-        (math.nan, "–"),
-        (math.inf, "–"),
-    ],
-)
-def test_number_has_three_significant_digits(value, text):
-    assert number(value) == text
 
 
 def test_escaped_leaves_nothing_that_a_terminal_obeys():

@@ -30,16 +30,3 @@ def test_sample_trees_takes_the_columns_own_variances():
         post = ct.sample_trees(np.column_stack([X, np.ones(20)]), "scaled", **FEW)
     same = ct.sample_trees(X, np.diag(X.var(axis=0, ddof=1)), **FEW)
     np.testing.assert_allclose(post.draws.times, same.draws.times, rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"covariance": "auto"}, "is for fit"),
-        ({"sampler": "mpost1", "noise": 0.1, "errors": np.ones(6)}, "errors need Regraft"),
-        ({"n_threads": 0}, "n_threads"),
-    ],
-)
-def test_sample_trees_refuses_in_one_sentence(options, words):
-    with pytest.raises(ct.InputError, match=words):
-        ct.sample_trees(ct.simulate(6, 3, random_state=0)[0], **options)

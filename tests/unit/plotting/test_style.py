@@ -1,13 +1,12 @@
 """Colours and legends."""
 
 import io
-import itertools
 import re
 from importlib import resources
 
 import numpy as np
 import pytest
-from matplotlib import colormaps, font_manager
+from matplotlib import font_manager
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -23,17 +22,6 @@ def in_lab(colors):
     white = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
     x, y, z = np.cbrt(linear @ white.T / white.sum(axis=1)).T
     return np.column_stack([116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)])
-
-
-def closest(colors):
-    lab = in_lab(colors)
-    return min(np.linalg.norm(one - other) for one, other in itertools.combinations(lab, 2))
-
-
-def test_palette_has_twenty_colours_that_differ():
-    assert len(set(style.PALETTE)) == len(style.PALETTE) == 20
-    assert closest([*style.PALETTE, style.PALE, style.INK, "white"]) > 15.0
-    assert closest(colormaps["tab20b"].colors) < 15.0
 
 
 def test_palette_is_that_of_the_page():

@@ -5,9 +5,7 @@ import math
 import numpy as np
 import pytest
 
-import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import random_posterior
 
 # What it holds
 
@@ -44,24 +42,3 @@ def test_map_tree(post):
 
 
 # Parts and wholes
-
-
-def test_thin_and_slices_keep_draws_together():
-    chain = np.repeat([0, 1], 6)
-    post = random_posterior(6, chain=chain, theta={"ell": np.arange(12.0), "m": np.ones((12, 2, 2))})
-    part = post[3:9]
-    assert [t.times.tolist() for t in part.trees] == [post.trees[t].times.tolist() for t in range(3, 9)]
-    np.testing.assert_allclose(part.weights, post.weights[3:9] / post.weights[3:9].sum())
-    assert part.theta["ell"].tolist() == list(range(3, 9))
-    assert part.theta["m"].shape == (6, 2, 2)
-    assert part.draws.chain.tolist() == [0, 0, 0, 1, 1, 1]
-    assert part.log_evidence is None and post[:].log_evidence == post.log_evidence
-    thinned = post.thin(4)
-    assert thinned.theta["ell"].tolist() == [0, 4, 6, 10]
-    assert post[np.arange(12) % 2 == 0].theta["ell"].tolist() == [0, 2, 4, 6, 8, 10]
-    with pytest.raises(ct.InputError, match=r"post\.trees"):
-        post[3]
-    with pytest.raises(ct.InputError, match="at least one"):
-        post[12:]
-    with pytest.raises(ct.InputError, match="whole number"):
-        post.thin(0)

@@ -117,8 +117,6 @@ def array(values):
             "not a readable .npy file (Object arrays cannot be loaded",
         ),
         ("text.npy", text(b"1,2,3,4,5,6"), "not a readable .npy file ("),
-        ("text.npz", text(b"x"), "not a readable .npz file ("),
-        ("text.parquet", text(b"no"), "not a readable .parquet file ("),
         ("text.xlsx", text(b"no"), "not a readable .xlsx file ("),
         ("x.xls", text(b"no"), "x.xls: unsupported file type; expected .csv"),
     ],

@@ -6,10 +6,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from coaltree.errors import CoaltreeWarning, InputError
+from coaltree.errors import InputError
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.samplers.merging.mpost import MPost2
-from coaltree.tree import Tree
 from tests.fits import assert_same, data, quick_fit, with_missing
 
 
@@ -37,19 +36,6 @@ def test_start_is_the_last_draws_of_a_posterior():
         np.testing.assert_array_equal(times, first.draws.times[t])
     assert len(more) == 2
     assert_same(more, quick_fit(X, "diagonal", start=first, n_warmup=0, n_samples=1, random_state=3))
-
-
-def test_start_leaves_out_copies():
-    X = data()
-    X[5], X[7] = X[2], X[2]
-    with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        first = quick_fit(X)
-    Recording.seen.clear()
-    with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        quick_fit(X, sampler=Recording(), start=first, n_warmup=0, n_samples=1, n_chains=1)
-    children, times = Recording.seen[0]
-    Tree(children, times)
-    np.testing.assert_array_equal(times, first.draws.times[5][2:])
 
 
 def test_start_can_be_a_tree():

@@ -70,7 +70,6 @@ not_definite = np.array([[1.0, 2.0], [2.0, 1.0]])
         (lambda: Fixed([[1.0, 0.0]]), "square"),
         (lambda: Fixed([[1.0, np.nan], [np.nan, 1.0]]), "finite"),
         (lambda: Fixed([[1.0, 0.5], [0.0, 1.0]]), "symmetric"),
-        (lambda: Fixed("abc"), "matrix"),
         (lambda: Full(not_definite), "positive definite"),
         (lambda: Full(priors={"Phi": InverseGamma(1, 1)}), "InverseWishart"),
         (lambda: Full(learn=("Phi", "amplitude")), "not both"),

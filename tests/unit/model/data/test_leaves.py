@@ -35,14 +35,6 @@ def test_leaves_of_one_row_may_be_copies_and_replicates_are_not():
     assert isinstance(rows.distinct, Distinct)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"), [({"groups": ["a", "a", "b"]}, "noise"), ({"errors": [1.0, 2.0, 1.0]}, "errors")]
-)
-def test_leaves_with_groups_or_errors_need_a_noise(settings, words):
-    with pytest.raises(InputError, match=words):
-        ct.fit([[0.0], [1.0], [2.0]], noise=0.0, progress=False, **settings)
-
-
 def test_duplicates_are_found_after_centring():
     X = np.array([[0.0, 1.0], [1e-17, 1.0], [-5.0, 2.0], [-7.0, 1.0]])
     distinct = find_distinct(X)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.posteriors import random_posterior
 
@@ -26,16 +25,3 @@ def test_stability_word_needs_the_lower_end_of_the_90_percent_interval(n_others,
     labels = np.array([0, 0, 1, 1, 2, 2])
     for level in (0.5, 0.9, 0.99):  # which is of the interval that is shown
         assert post.stability(labels, level=level).words[0] == word
-
-
-def test_read_labels_refuses_what_is_no_partition():
-    post = random_posterior(0)
-    for labels, message in [
-        (np.zeros(3), "one cluster for each of the 7"),
-        (np.full(7, -1), "at least one cluster"),
-        (["a", None, 1, "b", "a", "a", "b"], "all numbers or all names"),
-    ]:
-        with pytest.raises(ct.InputError, match=message):
-            post.membership(labels)
-    with pytest.raises(ct.InputError, match="level must be"):
-        post.stability(np.zeros(7, int), level=2)

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.check_sentences import as_option, explain
+from coaltree.posterior.diagnostics.check_sentences import explain
 from coaltree.posterior.diagnostics.check_statistics import Result
 from tests.posteriors import grouped_posterior, random_posterior
-
-LOG = "transform=ct.Preprocessor(log="
 
 
 def result(z, worst=0):
@@ -19,20 +17,6 @@ def result(z, worst=0):
 def data_posterior(**extra):
     X = np.exp(np.random.default_rng(0).standard_normal((7, 3)))
     return random_posterior(0, X=X, covariance=ct.Diagonal(), **extra)
-
-
-@pytest.mark.parametrize(
-    ("argument", "option"),
-    [
-        ('noise="student"', "--noise student"),
-        ("groups=", "--groups"),
-        (f"{LOG}True)", "--log all"),
-        (f"{LOG}['a b', 'c,d'])", "--log 'a b' --log c,d"),
-        (f"{LOG}[0, 2])", "--log 0 --log 2"),
-    ],
-)
-def test_as_option_is_what_the_command_takes(argument, option):
-    assert as_option(argument) == option
 
 
 @pytest.mark.parametrize(

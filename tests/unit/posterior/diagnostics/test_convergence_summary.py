@@ -8,7 +8,7 @@ import pytest
 
 from coaltree.errors import ConvergenceWarning
 from coaltree.posterior.diagnostics.agreement import ChainAgreement
-from coaltree.posterior.diagnostics.convergence_summary import Figure, chain_figures, ending, summarize, warn_if_poor
+from coaltree.posterior.diagnostics.convergence_summary import chain_figures, ending, summarize, warn_if_poor
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.browser.posteriors import chain_posterior
 
@@ -25,20 +25,6 @@ def settled(**changes):
 
 def figures_of(summary):
     return {figure.key: figure for figure in summary.figures}
-
-
-@pytest.mark.parametrize(
-    ("figure", "grade", "sentence"),
-    [
-        (Figure("r_hat", 1.3, "log joint"), "poor", "R-hat of log joint is 1.30 (at most 1.05)"),
-        (Figure("r_hat", 1.0501), "poor", "R-hat is 1.0501 (at most 1.05)"),
-        (Figure("ess", 50.0, "amplitude"), "good", "effective sample size of amplitude is 50 (at least 50)"),
-        (Figure("topology_ess", math.nan), "unknown", "effective sample size of topologies is unknown, of one chain"),
-    ],
-)
-def test_figure_is_a_sentence(figure, grade, sentence):
-    assert figure.grade == grade
-    assert sentence in str(figure)
 
 
 def test_summary_sees_chains_that_disagree():

@@ -7,15 +7,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import grouped_posterior, random_posterior
-
-
-def test_concat_of_parts_is_the_whole():
-    post = random_posterior(6)
-    again = ct.concat([post[:5], post[5:]])
-    np.testing.assert_allclose(again.weights, post.weights, rtol=1e-12)
-    assert list(again.trees) == list(post.trees)
-    np.testing.assert_array_equal(again.log_joint, post.log_joint)
+from tests.posteriors import random_posterior
 
 
 def test_concat_weighs_runs_by_their_evidence():
@@ -29,14 +21,3 @@ def test_concat_weighs_runs_by_their_evidence():
     np.testing.assert_allclose(both.weights, weights / weights.sum())
     assert both.log_evidence == pytest.approx(math.log(weights.sum() / 12))
     assert not both.draws.is_chain
-
-
-def test_concat_keeps_what_is_about_rows_where_all_have_the_same():
-    post = grouped_posterior()
-    both = ct.concat([post[:5], post[5:]])
-    np.testing.assert_array_equal(both.model.X, post.model.X)
-    np.testing.assert_array_equal(both.model.groups, post.model.groups)
-    np.testing.assert_array_equal(both.draws.tail_scale, post.draws.tail_scale)
-    assert both.model.row_labels == post.model.row_labels
-    with pytest.raises(ct.InputError, match="Posterior 1 has another table than the first"):
-        ct.concat([post, grouped_posterior(X=post.model.X + 1.0)])

@@ -81,27 +81,3 @@ def test_annotated_tree_is_read_by_dendropy(file_format):
             )
     again = ct.Tree.from_newick(post.to_newick(), post.labels)
     np.testing.assert_allclose(again.cophenetic(), tree.cophenetic(), rtol=4e-15, atol=0)
-
-
-def test_newick_of_one_tree_and_of_a_consensus_is_read_by_dendropy():
-    post = random_posterior(10, labels=LABELS)
-    tree = post.mcc_tree()
-    read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True)
-    assert {frozenset(leaf.taxon.label for leaf in node.leaf_iter()) for node in read.internal_nodes()} == set(
-        tree.clades()
-    )
-    consensus = post.consensus()
-    assert not consensus.is_binary
-    read = dendropy.Tree.get(
-        data=consensus.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True
-    )
-    read.calc_node_ages()
-    found = {
-        frozenset(leaf.taxon.label for leaf in node.leaf_iter()): (float(node.label), node.age)
-        for node in read.internal_nodes()
-    }
-    assert found.keys() == set(consensus.clades())
-    for clade, support, time in zip(consensus.clades(), consensus.support, consensus.times, strict=True):
-        assert found[clade] == pytest.approx((support, time), rel=1e-5)
-    bare = dendropy.Tree.get(data=consensus.to_newick(support=False), schema="newick")
-    assert all(node.label is None for node in bare.internal_nodes())

@@ -92,7 +92,6 @@ def test_read_group_takes_the_index_of_the_table(index):
     [
         (["a", "x", "b", "y", "z", "v"], "such as a, b, c, not 'x', 'y', 'z' and 1 more."),
         (["a", 1], "not '1'."),
-        ([1.0, 2.0], "not '1.0', '2.0'."),
         ([], "at least two different leaves, not 0."),
         ([2, 2], "at least two different leaves, not 1."),
         ([True] * 6, "a mask of 6 entries, but there are 7 leaves."),

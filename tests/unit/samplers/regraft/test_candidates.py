@@ -15,7 +15,6 @@ from coaltree.samplers.regraft.candidates import (
     log_total,
     pass_down,
     rows_are_apart,
-    vectors,
     weigh,
 )
 from coaltree.samplers.regraft.update import make_engine
@@ -164,10 +163,3 @@ def test_weigh_counts_rows_that_coincide_without_noise():
         add_every_branch(engine.candidates, tree, tree.mean[4], 0.0)
         weigh(engine.candidates, Target(0.0, 5.0, 1.5, tree.lineages), Quadrature())
         assert rows_are_apart(engine.candidates) == apart
-
-
-def test_vectors_refuses_values_too_large():
-    problem = problem_of(4, 2)
-    np.testing.assert_array_equal(vectors(problem, "Regraft"), problem.W)
-    with pytest.raises(ct.InputError, match="too large for Regraft"):
-        vectors(problem._replace(W=1e13 * problem.W), "Regraft")

@@ -8,7 +8,6 @@ import pytest
 
 import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
-from coaltree.errors import InputError
 from coaltree.samplers.regraft import insertion
 from coaltree.samplers.regraft.candidates import Quadrature
 from coaltree.samplers.regraft.insertion import Insertion, insertion_tree
@@ -104,14 +103,6 @@ def test_insertion_trees_have_the_numbers_of_the_rows_and_their_log_joint():
         for children, times, log_joint in zip(draws.children, draws.times, draws.log_joint, strict=True):
             tree = ct.Tree(children, times)
             assert log_joint == pytest.approx(tree.log_prior() + tree.log_likelihood(problem.W, np.eye(4)), rel=1e-9)
-
-
-@pytest.mark.parametrize("order", [5, "01234", [0.5, 1, 2, 3, 4], [[0, 1], [2, 3]], []])
-def test_insertion_refuses_an_order_of_anything_but_row_numbers(order):
-    with pytest.raises(InputError, match="sequence of row numbers"):
-        Insertion(order=order)
-    with pytest.raises(InputError, match="order must list the numbers 0 to 4"):
-        run(Insertion(5, order=(0, 1, 2)), problem_of(5, 2))
 
 
 @pytest.mark.parametrize("n", [2, 3, 17, 400])

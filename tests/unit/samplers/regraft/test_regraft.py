@@ -83,20 +83,6 @@ def test_regraft_of_rotated_rows_is_the_same_up_to_rounding():
     np.testing.assert_allclose(full.times[0], short.times[0], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"candidates": "some"}, "candidates must be"),
-        ({"n_neighbors": 0}, "at least 1"),
-        ({"n_neighbors": 2.5}, "whole number"),
-        ({"global_share": 2.0}, "from 0 to 1"),
-    ],
-)
-def test_regraft_names_wrong_settings(settings, words):
-    with pytest.raises(InputError, match=words):
-        Regraft(**settings)
-
-
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("d", [1, 2, 30])
 def test_regraft_copes_with_near_duplicates_far_scales_and_identical_rows(rule, d):
@@ -141,27 +127,6 @@ def test_regraft_loses_no_branch_of_large_values():
     X = ct.simulate(60, 6, random_state=0)[0] * 1e6
     post = ct.sample_trees(X, np.eye(6), ct.Insertion(n_particles=50), random_state=0)
     assert np.isfinite(post.log_joint).all() and np.isfinite(post.log_evidence)
-
-
-def test_regraft_returns_the_sweeps_done_when_interrupted():
-    X = ct.simulate(200, 3, random_state=0)[0]
-    sampler = Regraft("local")
-
-    def stop_at(last):
-        def progress(done, total):
-            if done >= last:
-                raise KeyboardInterrupt
-
-        return progress
-
-    whole = ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0)
-    with pytest.warns(ct.CoaltreeWarning, match=r"interrupted: the posterior holds \d+ of 200 trees"):
-        part = ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0, progress=stop_at(100))
-    assert 1 <= len(part) < 200 and part.info["interrupted"] and not whole.info["interrupted"]
-    np.testing.assert_array_equal(part.draws.times, whole.draws.times[: len(part)])
-    np.testing.assert_array_equal(part.log_joint, whole.log_joint[: len(part)])
-    with pytest.raises(KeyboardInterrupt):
-        ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0, progress=stop_at(3))
 
 
 def test_regraft_sweeps_few_rows_several_times_per_iteration():
