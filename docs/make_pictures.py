@@ -36,10 +36,10 @@ def _groups(sizes: dict[Any, int], centers: Any, spread: Any, names: list[str], 
 def iris() -> Example:
     from sklearn.datasets import load_iris
 
-    given = load_iris(as_frame=True)
+    table = load_iris(as_frame=True)
     index = pd.Index([f"iris {i}" for i in range(150)])
-    species = pd.Series(given.target_names[given.target], index, name="species")
-    return Example(given.data.set_index(index), species.to_frame())
+    species = pd.Series(table.target_names[given.target], index, name="species")
+    return Example(table.data.set_index(index), species.to_frame())
 
 
 def penguins() -> Example:

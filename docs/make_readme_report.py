@@ -25,12 +25,12 @@ WIDTH, HEIGHT = 1280, 1400
 COLOURS = 128  # enough for a page of lines and letters, at a third of the size
 
 
-def said_by_demo(folder):
+def output_of_demo(folder):
     """What the command prints, warnings included; folders are called as a reader's would be."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         assert main(["demo", "--out", str(folder)]) == 0
-    return said.getvalue().replace(str(folder), "demo-output")
+    return output.getvalue().replace(str(folder), "demo-output")
 
 
 def photograph(page_file, picture):
@@ -48,7 +48,7 @@ def photograph(page_file, picture):
 
 with tempfile.TemporaryDirectory() as scratch:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else scratch) / "demo-output"
-    text = said_by_demo(out)
+    text = output_of_demo(out)
     print(text, end="")
     (DOCS / "measured" / "demo.txt").write_text(text, encoding="utf-8")
     photograph(out / "report.html", DOCS / "report.png")

@@ -25,16 +25,16 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_code(code, names, where):
-    """Run `code` in the namespace `names`; return what it said, and leave figures open."""
-    said = io.StringIO()
-    with warnings.catch_warnings(), contextlib.redirect_stdout(said):
+    """Run `code` in the namespace `names`; return what it printed, and leave figures open."""
+    output = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(output):
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, category, *_: print(f"{category.__name__}: {message}")
         try:
             exec(compile(code, where, "exec"), names)
         except Exception as error:
             raise ExtensionError(f"{where}: the example fails with {type(error).__name__}: {error}") from error
-    return said.getvalue()
+    return output.getvalue()
 
 
 class Example(SphinxDirective):
@@ -54,10 +54,10 @@ class Example(SphinxDirective):
         names = page.setdefault("live_names", {"__name__": "__main__"})
         code = "\n".join(self.content)
         with _elsewhere():
-            said = run_code(code, names, f"{self.env.docname}:{self.lineno}")
+            output = run_code(code, names, f"{self.env.docname}:{self.lineno}")
         result = [nodes.literal_block(code, code, language="python")]
-        if said:
-            result.append(_printed(said))
+        if output:
+            result.append(_printed(output))
         for number in pyplot.get_fignums():
             page["live_count"] = page.get("live_count", 0) + 1
             name = f"{self.env.docname.replace('/', '-')}-{page['live_count']}.png"
@@ -75,7 +75,7 @@ class Example(SphinxDirective):
 
 def _printed(text):
     text = text.rstrip()
-    return nodes.literal_block(text, text, language="text", classes=["said"])
+    return nodes.literal_block(text, text, language="text", classes=["printed"])
 
 
 @contextlib.contextmanager
@@ -106,12 +106,12 @@ class Help(Directive):
 def _help_of(command):
     from coaltree.cli import main
 
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         status = main([*command, "--help"])
     if status:
         raise ExtensionError(f"coaltree {' '.join(command)} --help ends with status {status}.")
-    return _printed(said.getvalue())
+    return _printed(output.getvalue())
 
 
 class Measured(SphinxDirective):

@@ -130,7 +130,7 @@ def commands():
 COMMAND_LINE = ROOT / "docs" / "start" / "command_line.md"
 
 
-def test_command_line_page_repeats_what_the_demo_said():
+def test_command_line_page_repeats_what_the_demo_prints():
     said = (ROOT / "docs" / "measured" / "demo.txt").read_text(encoding="utf-8")
     assert f"```text\n{said}```\n" in COMMAND_LINE.read_text(encoding="utf-8")
 
