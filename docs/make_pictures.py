@@ -38,7 +38,7 @@ def iris() -> Example:
 
     table = load_iris(as_frame=True)
     index = pd.Index([f"iris {i}" for i in range(150)])
-    species = pd.Series(table.target_names[given.target], index, name="species")
+    species = pd.Series(table.target_names[table.target], index, name="species")
     return Example(table.data.set_index(index), species.to_frame())
 
 
