@@ -3,13 +3,27 @@
 import sys
 import warnings
 
+MAX_MESSAGE = 600  # characters, some six lines of a terminal
+
+
+def _in_one_line(message: object) -> str:
+    """A message in one line, its middle left out where what it quotes is too long to be read."""
+    line = " ".join(str(message).split())
+    return line if len(line) <= MAX_MESSAGE else f"{line[: MAX_MESSAGE // 2]} … {line[-MAX_MESSAGE // 2 :]}"
+
 
 class InputError(ValueError):
     """Input that cannot be used; the message is one sentence that says what was wrong and what would be right."""
 
+    def __init__(self, message: object) -> None:
+        super().__init__(_in_one_line(message))
+
 
 class CoaltreeWarning(UserWarning):
     """A result is usable, but the user should know something about it."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(_in_one_line(message))
 
 
 class ConvergenceWarning(CoaltreeWarning):

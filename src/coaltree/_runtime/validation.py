@@ -28,6 +28,30 @@ def as_number(value: Any) -> float:
         return math.nan
 
 
+def as_array(name: str, values: Any, dtype: Any = None) -> np.ndarray:
+    """An array of what a user gives; masked entries and sequences of unlike length are refused."""
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(map(np.ma.is_masked, parts)):
+        raise InputError(f"{name} has masked entries, which have no value; fill them in, or leave them out.")
+    try:
+        return np.asarray(values, dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise refusal(name, "an array, or a sequence of values or of equally long sequences", values) from None
+
+
+def as_labels(name: str, values: Any, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted labels of any kind, and for each of n leaves the number of its own."""
+    given = as_array(name, values)
+    if given.shape != ((given.size,) if n is None else (n,)) or given.size == 0:
+        leaves = "leaf" if n is None else f"of the {n} leaves"
+        raise InputError(f"{name} must have one label for each {leaves}, not shape {given.shape}.")
+    try:
+        names, numbers = np.unique(given, return_inverse=True)
+    except TypeError:
+        raise InputError(f"{name} must be all numbers or all names; they cannot be sorted, or some are None.") from None
+    return names, numbers
+
+
 def refusal(name: str, wanted: str, value: Any) -> InputError:
     """Return the error of an argument that must be something else; its value in one line and not too long."""
     is_huge = is_whole(value) and int(value).bit_length() > 4000  # more digits than Python converts to text

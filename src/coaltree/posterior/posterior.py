@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
-from .._runtime.validation import check_choice, check_count, check_level
+from .._runtime.validation import as_array, check_choice, check_count, check_level, is_whole
 from ..errors import InputError
 from ..model.data.table import INDEX
 from ..model.draws import Draws
@@ -150,7 +150,7 @@ class Posterior:
         """
         from .diagnostics.model_checks import check, usual_check
 
-        is_usual = (n_trees, random_state) == (100, 0)
+        is_usual = is_whole(n_trees) and is_whole(random_state) and (n_trees, random_state) == (100, 0)
         return usual_check(self) if is_usual else check(self, n_trees=n_trees, random_state=random_state)
 
     def loo(
@@ -414,7 +414,11 @@ class Posterior:
     def __getitem__(self, index: slice | list[int] | np.ndarray) -> "Posterior":
         if not isinstance(index, slice | list | np.ndarray):
             raise InputError("Index a posterior with a slice, as in post[100:]; one tree is post.trees[0].")
-        return self._select(np.arange(len(self))[index])
+        try:
+            chosen = np.arange(len(self))[as_array("index", index) if isinstance(index, list) else index]
+        except (IndexError, ValueError, TypeError) as error:
+            raise InputError(f"a posterior of {len(self)} draws has none of this index: {error}.") from None
+        return self._select(chosen)
 
     def thin(self, k: int) -> "Posterior":
         """Keep every k-th draw of each chain."""

@@ -7,6 +7,7 @@ import re
 
 from lazy_loader import attach_stub
 
+from .._runtime.validation import refusal
 from ..errors import InputError
 from .base import Sampler, SamplerLike
 
@@ -26,8 +27,5 @@ def as_sampler(spec: SamplerLike) -> Sampler:
     if isinstance(spec, type) and issubclass(spec, Sampler):
         raise InputError(f"sampler must be an object such as {spec.__name__}(), not the class itself.")
     if not isinstance(spec, Sampler):
-        raise InputError(
-            "sampler must be a name, or an object of a class derived from coaltree.samplers.base.Sampler, "
-            f"not {spec!r}."
-        )
+        raise refusal("sampler", "a name, or an object of a class derived from coaltree.samplers.base.Sampler", spec)
     return spec

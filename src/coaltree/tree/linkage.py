@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._runtime.typing import ArrayLike
+from .._runtime.validation import as_array
 from ..errors import InputError
 from .merges import check_children, check_heights, in_order_of_time, parents
 
@@ -13,7 +14,7 @@ def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     The fourth column follows from the first two and is not looked at.
     """
     try:
-        matrix = np.asarray(Z).astype(np.float64, casting="same_kind")
+        matrix = as_array("linkage", Z).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise InputError("A linkage must be a matrix of numbers, as scipy.cluster.hierarchy.linkage returns.") from None
     if matrix.ndim != 2 or matrix.shape[1] != 4 or len(matrix) == 0:

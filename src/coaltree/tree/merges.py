@@ -13,6 +13,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from .._runtime.typing import ArrayLike
+from .._runtime.validation import as_array
 from ..errors import InputError
 
 
@@ -108,17 +109,9 @@ def clade_keys(place: Layout) -> np.ndarray:
     return np.asarray(prefix[start] ^ prefix[start + size])
 
 
-def as_array(values: ArrayLike, requirement: str) -> np.ndarray:
-    """Return values as an array; where rows differ in length, raise InputError with the requirement."""
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise InputError(requirement) from None
-
-
 def check_children(children: ArrayLike, word: str = "merge") -> np.ndarray:
     """Return children as an int64 copy, or raise InputError naming the first merge (or `word`) that is wrong."""
-    table = as_array(children, "children must be a table of whole numbers, the two nodes joined by each merge.")
+    table = as_array("children", children)
     if table.ndim != 2 or table.shape[1] != 2 or len(table) == 0:
         raise InputError(f"children must have shape (n-1, 2) with n at least 2, not {table.shape}.")
     if not np.issubdtype(table.dtype, np.integer):
@@ -147,8 +140,8 @@ def check_children(children: ArrayLike, word: str = "merge") -> np.ndarray:
 def check_heights(times: ArrayLike, n_merges: int, word: str = "merge") -> np.ndarray:
     """Return times as a float64 copy, finite and not negative, or raise InputError naming the first that is not."""
     try:
-        checked = np.array(times, dtype=np.float64)
-    except (TypeError, ValueError):
+        checked = as_array("times", times).astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"times must be {n_merges} numbers, one per {word}.") from None
     if checked.shape != (n_merges,):
         raise InputError(f"times must have shape ({n_merges},), one per {word}, not {checked.shape}.")

@@ -131,7 +131,7 @@ def read(text: str, keep_underscores: bool, tolerance: float) -> tuple[np.ndarra
                 merges.append((left, right))
             state = "start" if value == "," else "closed"
     if state == "start" and not groups:
-        raise InputError("The Newick text holds no tree; it should look like (a:1,b:1);")
+        raise InputError("The Newick text holds no tree; it should look like '(a:1,b:1);'.")
     if groups or state in ("start", "colon"):
         raise _wrong(text, len(text), f"the text ends early, with {len(groups)} '(' not closed")
     _check_depths(latest, labels, tolerance)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._runtime.memory import require_memory
 from .._runtime.typing import ArrayLike
-from .._runtime.validation import check_count, check_number
+from .._runtime.validation import as_array, check_count, check_number
 from ..errors import InputError
 from . import merges, newick
 from .cut import best_cut, join_along_tree, name_rank
@@ -149,7 +149,7 @@ class Tree(RootedTree):
                 12 * self.n**2, f"The cophenetic matrix of {self.n} leaves", "ask for single pairs=… instead"
             )
             return np.asarray(squareform(cophenet(self.to_linkage())))
-        asked = merges.as_array(pairs, "pairs must be a table of whole numbers, one row for each pair.")
+        asked = as_array("pairs", pairs)
         if asked.ndim != 2 or asked.shape[1] != 2 or (asked.size and not np.issubdtype(asked.dtype, np.integer)):
             raise InputError(f"pairs must be whole numbers of shape (m, 2), not {asked.dtype} of shape {asked.shape}.")
         if asked.size and not (asked.min() >= 0 and asked.max() < self.n):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..._runtime.validation import as_array
 from ...errors import InputError
 from ..data.table import aligned
 from .base import Covariance, Statistics
@@ -54,7 +55,7 @@ def as_covariance(spec: CovarianceLike, d: int | None = None, names: Sequence[st
     elif hasattr(spec, "__array__") or isinstance(spec, (list, tuple)):
         if hasattr(spec, "iloc") and names is not None:
             spec = aligned("covariance", aligned("covariance", spec, names).T, names).T
-        covariance = Fixed(np.asarray(spec))
+        covariance = Fixed(as_array("covariance", spec))
     else:
         raise InputError(
             f"covariance must be a name, a (d, d) array or a covariance object, not {type(spec).__name__}."

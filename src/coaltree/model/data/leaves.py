@@ -5,12 +5,13 @@ the trees by `Distinct.expand`. Trees are drawn over the distinct leaves.
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._runtime.formatting import count
+from ..._runtime.validation import as_array, refusal
 from ...errors import CoaltreeWarning, InputError
 from ..process.noise import Noise, check_errors
 from .missing import check_observed
@@ -155,13 +156,11 @@ def leaves_of(
 
 def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """The leaf of each row and the leaves' names, in order of first sight, from one value a row."""
-    is_sequence = isinstance(groups, Iterable) and not isinstance(groups, str)
-    names = [_group_name(value) for value in groups] if is_sequence else []
-    if len(names) != n_rows:
-        shown = len(names) if is_sequence else repr(groups)
-        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {shown}.")
+    values = as_array("groups", groups, object)
+    if values.shape != (n_rows,):
+        raise refusal("groups", f"a sequence of one value for each of the {n_rows} rows", groups)
     number: dict[str, int] = {}
-    leaf = np.array([number.setdefault(name, len(number)) for name in names])
+    leaf = np.array([number.setdefault(name, len(number)) for name in map(_group_name, values)])
     if len(number) < 2:
         raise InputError("groups must name at least two groups; all rows have the same.")
     return leaf, tuple(number)
@@ -169,8 +168,6 @@ def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
 
 def _group_name(value: Any) -> str:
     name = str(value)
-    if isinstance(value, np.ndarray | list | tuple):
-        raise InputError("groups must have one value for each row, not a sequence for each.")
     if name == "" or (not isinstance(value, str) and name in ("None", "nan", "NaN", "NaT", "<NA>", "--")):
         raise InputError("groups has a missing value or an empty name; give every row a group.")
     return name

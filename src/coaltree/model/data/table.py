@@ -27,6 +27,8 @@ def as_frame(X: Any) -> Any:
     """A table of polars, PyArrow, xarray, … as a DataFrame, masked entries as NaN; all else as it is."""
     if isinstance(X, type):
         raise InputError(f"X must be a table of numbers, not the class {X.__name__}.")
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        X = np.ma.stack(X)
     if isinstance(X, np.ma.MaskedArray):
         return np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biuf" else X.astype(object), np.nan)
     kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
@@ -113,7 +115,7 @@ def numbered(names: Iterable[str], what: str | None) -> tuple[str, ...]:
 
 def aligned(name: str, values: Any, index: Any) -> Any:
     """One value for each row or column: a Series in the order of their index, all else as it stands."""
-    if index is None or not hasattr(values, "iloc") or values.index.equals(index):
+    if index is None or not hasattr(values, "iloc") or isinstance(values, type) or values.index.equals(index):
         return values
     own = list(values.index)
     place = {label: i for i, label in enumerate(map(str, own))}

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.validation import as_number, check_choice, check_positive
+from ..._runtime.validation import as_array, as_number, check_choice, check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
 from ..covariance.base import column_variances
@@ -153,7 +153,7 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
     """Relative standard errors of n rows, or InputError."""
     if errors is None:
         return None
-    values = np.asarray(errors, dtype=object)
+    values = as_array("errors", errors, object)
     if values.shape != (n,):
         raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {values.shape}.")
     checked = np.array([as_number(error) for error in values])

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike
-from ..._runtime.validation import check_level
+from ..._runtime.validation import as_array, check_level
 from ...errors import InputError
 from ...model.covariance.base import Whitener
 from ...model.process.diffusion import simulate_data
@@ -98,7 +98,7 @@ def columns_by_cluster(effect: np.ndarray, most: int) -> list[int]:
 def explain(posterior: "Posterior", groups: ArrayLike | Iterable[Any], level: float = LEVEL) -> Explanation:
     """Explain all clusters of a partition, or one group of leaves; `Posterior.explain` says what `groups` may be."""
     check_level("level", level)
-    named = np.asarray(in_order_of(groups, posterior))
+    named = as_array("groups", in_order_of(groups, posterior))
     if named.shape == (posterior.n,) and named.dtype != bool:
         clusters, numbers = read_labels(named, posterior)
         return explain_groups(posterior, _members(numbers), tuple(clusters.tolist()), level)

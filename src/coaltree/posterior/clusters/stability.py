@@ -20,7 +20,7 @@ import numpy as np
 from ..._runtime.formatting import shortlist
 from ..._runtime.memory import require_memory
 from ..._runtime.typing import ArrayLike
-from ..._runtime.validation import is_whole
+from ..._runtime.validation import as_labels, is_whole
 from ...errors import InputError
 from ...numerics.weighted import weighted_quantile
 from ..io.pandas_output import in_order_of
@@ -89,16 +89,8 @@ class Partition(NamedTuple):
 
 def read_labels(labels: ArrayLike, posterior: "Posterior") -> Partition:
     """Labels of any kind, one for each leaf; the whole number -1 marks outliers."""
-    of_leaves = np.asarray(in_order_of(labels, posterior))
-    if of_leaves.shape != (posterior.n,):
-        raise InputError(
-            f"labels must name one cluster for each of the {posterior.n} leaves, not have shape {of_leaves.shape}."
-        )
-    try:
-        clusters, numbers = np.unique(of_leaves, return_inverse=True)
-    except TypeError:
-        raise InputError("labels must be all numbers or all names; they cannot be sorted, or some are None.") from None
-    if np.issubdtype(of_leaves.dtype, np.integer) and clusters[0] == -1:
+    clusters, numbers = as_labels("labels", in_order_of(labels, posterior), posterior.n)
+    if np.issubdtype(clusters.dtype, np.integer) and clusters[0] == -1:
         clusters, numbers = clusters[1:], numbers - 1
     if len(clusters) == 0:
         raise InputError("labels must name at least one cluster, but every leaf is an outlier (-1).")

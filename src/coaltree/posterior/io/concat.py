@@ -1,5 +1,6 @@
 """`concat`: posteriors of the same leaves put together."""
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +17,9 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
     Where all have a `log_evidence` (runs of an SMC sampler) a run counts by its evidence, so that the result is the
     one importance sample of all particles; otherwise each tree keeps its weight relative to the mean of its run.
     """
-    posteriors = list(posteriors)
-    if not posteriors or not all(isinstance(post, Posterior) for post in posteriors):
+    with contextlib.suppress(TypeError):  # of what has no items
+        posteriors = list(posteriors)
+    if not (isinstance(posteriors, list) and posteriors and all(isinstance(post, Posterior) for post in posteriors)):
         raise InputError("concat takes a sequence of at least one Posterior.")
     first = posteriors[0]
     for number, post in enumerate(posteriors[1:], 1):

@@ -57,7 +57,7 @@ def as_fitted(posterior: "Posterior", values: np.ndarray, names: Any, *, by_leaf
 
 def in_leaf_order(values: Any, labels: Sequence[str], are_rows_of_array: bool = False) -> Any:
     """One value for each leaf: a Series by its index, all else, or beside rows of an array, as it stands."""
-    if not hasattr(values, "iloc") or are_rows_of_array:
+    if not hasattr(values, "iloc") or isinstance(values, type) or are_rows_of_array:
         return values
     own, numbers = list(map(str, values.index)), list(map(str, range(len(labels))))
     if list(labels) != numbers:

@@ -18,7 +18,7 @@ from ..._runtime.formatting import shortlist
 from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
-from ..._runtime.validation import check_count, check_level
+from ..._runtime.validation import as_labels, check_count, check_level
 from ...errors import CoaltreeWarning, InputError
 from ...model.covariance import Components
 from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
@@ -261,10 +261,7 @@ def _classes(classes: ArrayLike | None, n: int) -> tuple[np.ndarray | None, np.n
     """(k,) names of the classes, and (n, k) 1 where a leaf is of the class."""
     if classes is None:
         return None, None
-    classes = np.asarray(classes)
-    if classes.shape != (n,):
-        raise InputError(f"classes must name one class for each of the {n} leaves, not have shape {classes.shape}.")
-    names, number = np.unique(classes, return_inverse=True)
+    names, number = as_labels("classes", classes, n)
     return names, np.eye(len(names))[number]
 
 

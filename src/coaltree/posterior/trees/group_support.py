@@ -5,13 +5,14 @@ With C_t the clade of tree t that is closest to the group A and J_t its Jaccard 
     similarity = Σ_t w_t J_t ,     exact = Σ_t w_t [C_t = A] ,     inside_i = Σ_t w_t [i in C_t] .
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..._runtime.formatting import beside_limit, percent, shortened, shortlist
-from ..._runtime.validation import is_whole
+from ..._runtime.validation import as_array, is_whole
 from ...errors import InputError
 from ...model.data.table import INDEX
 from ...numerics.weighted import weighted_quantile
@@ -93,12 +94,14 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
             "rows must be a list of names or numbers of rows, a mask, or an index such as X.index[:3], "
             f"not {shortened(repr(rows)) if isinstance(rows, str | bytes) else type(rows).__name__}."
         )
-    members = list(rows)
+    members = as_array("rows", list(rows), object).tolist()
     member = np.zeros(n, bool)
+    chosen: list[int]
     if members and all(isinstance(value, bool | np.bool_) for value in members):
-        member = np.array(list(pandas_output.in_order_of(rows if hasattr(rows, "iloc") else members, posterior)), bool)
-        if len(member) != n:
-            raise InputError(f"rows is a mask of {len(member):,} entries, but there are {n:,} leaves.")
+        mask = list(pandas_output.in_order_of(rows if hasattr(rows, "iloc") else members, posterior))
+        if len(mask) != n:
+            raise InputError(f"rows is a mask of {len(mask):,} entries, but there are {n:,} leaves.")
+        chosen = np.flatnonzero(mask).tolist()
     elif members and all(map(is_whole, members)) and not hasattr(rows, "get_indexer"):  # as an Index has
         index = posterior.info.get(INDEX)
         if isinstance(index, dict) and index.get("is_integer") is True and labels != default_labels(n):
@@ -106,10 +109,12 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
                 "rows are numbers, which may be positions or names, as the index of the fitted table has numbers too: "
                 "give a mask, names as text, or an index such as X.index[:3]."
             )
+        if len(members) == n and set(members) <= {0, 1}:
+            raise InputError("rows are 0 and 1, as a mask has them; give a mask of True and False.")
         wrong = [number for number in members if not 0 <= number < n]
         if wrong:
             raise InputError(f"rows must be numbers from 0 to {n - 1}, not {shortlist(wrong, 3)}.")
-        member[np.array(members, np.int64)] = True
+        chosen = members
     else:
         place = {label: leaf for leaf, label in enumerate(labels)}
         names = [str(name) for name in members]
@@ -118,7 +123,11 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
             raise InputError(
                 f"rows must be names of leaves, such as {shortlist(labels[:3])}, not {shortlist(unknown, 3)}."
             )
-        member[[place[name] for name in names]] = True
+        chosen = [place[name] for name in names]
+    if len(set(chosen)) < len(chosen):
+        twice = Counter(chosen).most_common(1)[0][0]
+        raise InputError(f"rows names {labels[twice]!r} twice; name each leaf once.")
+    member[np.array(chosen, np.int64)] = True
     if member.sum() < 2:
         raise InputError(f"rows must be at least two different leaves, not {member.sum()}.")
     return member
