@@ -190,13 +190,15 @@ def _log(values: np.ndarray, whose: str) -> np.ndarray:
 
 
 def _codes(tree: Tree | Posterior, classes: Classes) -> np.ndarray:
-    """Classes of the leaves as numbers 0 … C-1."""
+    """Classes of the leaves as numbers 0 … C-1 in order of first leaf."""
     if isinstance(classes, Mapping):
         missing = [label for label in tree.labels if label not in classes]
         if missing:
             raise InputError(f"classes has no class for leaf {missing[0]!r}; give one for each label.")
         classes = [classes[label] for label in tree.labels]
-    return as_labels("classes", in_order_of(classes, tree), tree.n)[1]
+    codes = as_labels("classes", in_order_of(classes, tree), tree.n)[1]
+    first = np.unique(codes, return_index=True)[1]
+    return np.argsort(np.argsort(first))[codes]
 
 
 @jit

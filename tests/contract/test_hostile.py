@@ -206,6 +206,19 @@ PARQUET_WITH_WRONG_COUNTS = base64.b85decode(
 TABLES = {
     "header_of_numbers": ("x.csv", "0,1,2\n1.5,2.5,3.5\n4.5,5.5,6.5\n", ASKS),
     "years_above_whole_numbers": ("x.csv", "country,2019,2020\nA,5,6\nB,7,8\n", ASKS),
+    "doses_above_responses": ("x.csv", "drug,0.1,0.5,1.0,2.0\nA,5,6,4,1\nB,7,8,2,3\n", ASKS),
+    "rising_numbers": ("x.csv", "0.1,0.5,1.0,2.0\n5,6,4,1\n7,8,2,3\n", ASKS),
+    "thousands_of_per_cent": (
+        "x.csv",
+        'a,b\n"1,234 %",2\n"2,500 %",3\n',
+        "'1,234 %' is not a number; give --decimal ,",
+    ),
+    "thousands_by_points": (
+        "x.csv",
+        "a,b\n1.500,2\n2300,3\n",
+        "'1.500' is not a number; give --decimal . if the point",
+    ),
+    "months_or_days": ("x.csv", "a,b\n1.2.2024,2\n3.4.2024,3\n3.4.2024,3\n", "be written like 2024-01-31"),
     "decimal_commas": ("x.csv", "name;height\nanna;1,72\nbo;1,80\n", "'1,72' is not a number; give --decimal ,"),
     "thousands_or_decimals": ("x.csv", 'a,b\n"1,000",2\n"2,500",3\n', "'1,000' is not a number; give --decimal ,"),
     "two_currencies": ("x.csv", "price,x\n$1,1.5\n€2,2.5\n", "column 'price': '$1' is not a number"),

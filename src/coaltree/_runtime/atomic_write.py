@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import InputError
-from .validation import refusal
 
 
 @contextlib.contextmanager
@@ -45,7 +44,7 @@ class _IsWritableError(Exception):
 def as_path(path: Any, name: str = "path") -> Path:
     """Return a path, or refuse anything else; a number would be that of an open file."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise refusal(name, "a path, such as 'tree/posterior.npz'", path)
+        raise InputError(f"{name} must be a path, such as 'tree/posterior.npz', not {path!r}.")
     if not os.fspath(path) or "\0" in os.fspath(path):
         raise InputError(f"{name} must be a path, which {os.fspath(path)!r} is not.")
     return Path(path)

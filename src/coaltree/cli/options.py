@@ -1,4 +1,4 @@
-"""Arguments and options that commands share, values of options, and the checks of the files that they name."""
+"""Arguments and options that commands share, and the checks of the files that they name."""
 
 import dataclasses
 import functools
@@ -35,107 +35,104 @@ class PathName(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Value(click.ParamType):
-    """A value that `parse` makes of text; `expected` says what is expected where it raises a `ValueError`."""
+class NumberOr(click.ParamType):
+    """A number in a range, which NaN is in none of, or one of some words."""
 
-    def __init__(self, parse: Callable[[str], Any], expected: str) -> None:
-        self.name, self.parse, self.expected = "value", parse, expected
+    name = "number"
+
+    def __init__(self, number: Any, *words: str) -> None:
+        self.number, self.words = number, words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse text; what is none is a default."""
+        """Return the word or the number."""
+        if value in self.words:
+            return value
         try:
-            return self.parse(value) if isinstance(value, str) else value
-        except ValueError:
-            return self.fail(f"{shortened(value)!r} is not {self.expected}.", param, ctx)
+            number = self.number.convert(value, param, ctx)
+        except click.BadParameter:
+            number = None
+        if number is None or number != number:
+            expected = ", ".join((*self.words, f"a number from {self.number.min:g} to {self.number.max:g}"))
+            self.fail(f"{shortened(str(value))!r} is not {' or '.join(expected.rsplit(', ', 1))}.", param, ctx)
+        return number
 
 
-def _number(minimum: float, maximum: float, *words: str) -> Callable[[str], Any]:
-    """Read a number in a range, which NaN is in none of, or one of some words."""
-
-    def parse(text: str) -> Any:
-        if text not in words and not minimum <= float(text) <= maximum:
-            raise ValueError
-        return text if text in words else float(text)
-
-    return parse
-
-
-def _whole(minimum: int, maximum: int, word: str) -> Callable[[str], Any]:
-    """Read a whole number in a range, or a word."""
-
-    def parse(text: str) -> Any:
-        is_whole = re.fullmatch(r"[0-9]{1,10}", text) and minimum <= int(text) <= maximum
-        if text != word and not is_whole:
-            raise ValueError
-        return int(text) if is_whole else text
-
-    return parse
-
-
-def _grid(text: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", text):
-        raise ValueError
+def grid(text: str) -> tuple[int, ...]:
+    """The sides of a grid."""
+    if not re.fullmatch(r"[1-9]\d{0,8}([x×,][1-9]\d{0,8})*", text):
+        raise click.BadParameter(f"{shortened(text)!r} is not the shape of a grid, such as 16x16.")
     return tuple(int(side) for side in re.split("[x×,]", text))
 
 
-def _count(minimum: int) -> Value:
-    return Value(_whole(minimum, MAX_COUNT, "auto"), f"auto or a whole number from {minimum} to {MAX_COUNT}")
-
-
-INCHES = Value(_number(1.0, 100.0), "a number of inches from 1 to 100")
-GRID = Value(_grid, "the shape of a grid, such as 16x16")
-NOISE = Value(_number(0.0, MAX_NOISE, "student", "learn"), f"student, learn or a number from 0 to {MAX_NOISE:g}")
+INCHES = NumberOr(click.FloatRange(1.0, 100.0))
 INPUT = PathName(path_type=Path)
 FILE = PathName(path_type=Path, dir_okay=False)
 
+option = click.option
+at_least_one = click.IntRange(min=1)
 posterior_argument: Decorator = click.argument("posterior", type=INPUT)
-force_option: Decorator = click.option("--force", is_flag=True, help="Overwrite existing files.")
-seed_option: Decorator = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+force_option: Decorator = option("--force", is_flag=True, help="Overwrite existing files.")
+seed_option: Decorator = option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 
 def folder_option(**default: Any) -> Decorator:
     """The folder that a command writes its files into."""
-    return click.option("-o", "--out", type=PathName(path_type=Path, file_okay=False), help="Output folder.", **default)
+    return option("-o", "--out", type=PathName(path_type=Path, file_okay=False), help="Output folder.", **default)
 
 
 def file_option(text: str, **more: Any) -> Decorator:
     """The file that a command writes."""
-    return click.option("-o", "--out", type=FILE, help=text, **more)
+    return option("-o", "--out", type=FILE, help=text, **more)
 
 
 def clusters_option(text: str = "Number of clusters.") -> Decorator:
     """The number of clusters."""
     text = f"{text} [default: the largest number whose clusters are all stable]"
-    return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
+    return option("--clusters", type=at_least_one, metavar="K", help=text)
 
 
 def column_option(name: str, text: str, **more: Any) -> Decorator:
     """The name of a column."""
-    return click.option(name, metavar="COLUMN", help=text, **more)
+    return option(name, metavar="COLUMN", help=text, **more)
 
 
-def sampling_options(command: Any) -> Any:
-    """How long to sample, and in how many chains."""
-    length: Any = {"default": "auto", "metavar": "auto|NUMBER"}
-    samples = """Trees to keep from each chain. auto samples until the chains give the same answer (R-hat at most 1.05,
-        the same clusters) and there are enough effective draws (50), or until --max-seconds is reached, at the
-        latest after 2000 iterations of each chain (fewer for more than 1200 rows)."""
-    warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
-    jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
-    return _add_options(
-        command,
-        click.option("--samples", "n_samples", type=_count(1), help=samples, **length),
-        click.option("--warmup", "n_warmup", type=_count(0), help=warmup, **length),
-        click.option(
-            "--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-            help="With --samples auto: maximum time.",
-        ),
-        click.option(
-            "--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=2,
-            help="Number of independent chains.",
-        ),
-        click.option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=jobs),
-    )  # fmt: skip
+def all_of(*options: Decorator) -> Decorator:
+    """Several options, listed in this order."""
+    return lambda command: functools.reduce(lambda made, one: one(made), reversed(options), command)
+
+
+_SAMPLES = """Trees to keep from each chain. auto samples until the chains give the same answer (R-hat at most 1.05, the
+    same clusters) and there are enough effective draws (50), or until --max-seconds is reached, at the latest after
+    2000 iterations of each chain (fewer for more than 1200 rows)."""
+_WARMUP = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
+_JOBS = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
+_HEADER = "Whether the first line has the column names. [default: whether it has text]"
+_SECONDS = click.FloatRange(0, min_open=True)
+_ARRAY = "Sheet of an .xlsx file [default: the first], or array of an .npz file [default: X, or the only one]."
+
+
+def _count(name: str, least: int, text: str) -> Decorator:
+    count = NumberOr(click.IntRange(least, MAX_COUNT), "auto")
+    return option(f"--{name}", f"n_{name}", type=count, help=text, default="auto", metavar="auto|NUMBER")
+
+
+sampling_options = all_of(
+    _count("samples", 1, _SAMPLES),
+    _count("warmup", 0, _WARMUP),
+    option("--max-seconds", type=_SECONDS, metavar="SECONDS", help="With --samples auto: maximum time."),
+    option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=2, help="Number of independent chains."),
+    option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=_JOBS),
+    seed_option,
+)
+_table_options = all_of(
+    column_option("--names", "Column of the row names. [default: the first, if it has names]"),
+    column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
+    column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
+    option("--header/--no-header", default=None, help=_HEADER),
+    option("--decimal", type=click.Choice((".", ",")), help="Decimal mark. [default: ., where cells leave no doubt]"),
+    option("--array", "--sheet", "array", metavar="NAME", help=_ARRAY),
+    option("--transpose", is_flag=True, help="Cluster the columns of the file, such as samples of genes."),
+)  # fmt: skip
 
 
 def table_options(command: Callable[..., Any]) -> Any:
@@ -148,24 +145,7 @@ def table_options(command: Callable[..., Any]) -> Any:
         names = {field.name for field in dataclasses.fields(TableOptions)} & options.keys()
         return command(table_options=TableOptions(**{name: options.pop(name) for name in names}), **options)
 
-    header = "Whether the first line has the column names. [default: whether it has text]"
-    array = "Sheet of an .xlsx file [default: the first], or array of an .npz file [default: X, or the only one]."
-    return _add_options(
-        with_table_options,
-        column_option("--names", "Column of the row names. [default: the first, if it has names]"),
-        column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
-        column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
-        click.option("--header/--no-header", default=None, help=header),
-        click.option("--decimal", type=click.Choice((".", ",")), default=".", help="Decimal mark."),
-        click.option("--array", "--sheet", "array", metavar="NAME", help=array),
-        click.option("--transpose", is_flag=True, help="Cluster the columns of the file, such as samples of genes."),
-    )
-
-
-def _add_options(command: Any, *options: Decorator) -> Any:
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return _table_options(with_table_options)
 
 
 def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any:
@@ -180,21 +160,19 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
     return rows.table
 
 
-def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> Path:
+def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> None:
     """Create the folder `path`; refuse if it has one of the files `names`, unless `force`, or one of `inputs`."""
-    names = list(names)
-    for name in names:
-        keep_inputs(path / name, inputs)
-    existing = [name for name in names if (path / name).exists()]
-    if existing and not force:
-        raise InputError(f"{path / existing[0]} already exists; choose another --out, or overwrite it with --force.")
+    files = [path / name for name in names]
+    for file in files:
+        keep_inputs(file, inputs)
+        if file.exists() and not force:
+            raise InputError(f"{file} already exists; choose another --out, or overwrite it with --force.")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
-    for name in names:
-        check_writable(path / name)
-    return path
+    for file in files:
+        check_writable(file)
 
 
 def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterable[Path] = ()) -> Path:

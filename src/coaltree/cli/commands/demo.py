@@ -7,7 +7,7 @@ Forina, 1991, doi:10.24432/C5PC7J, CC BY 4.0), in the copy that scikit-learn bri
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..options import folder_option, force_option, sampling_options, seed_option
+from ..options import folder_option, force_option, sampling_options
 from ..shell import commands
 from .fit import fit_table
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 @commands.command()
 @folder_option(default="demo-output")
 @sampling_options
-@seed_option
 @force_option
-def demo(out: Path, seed: int, force: bool, **settings: Any) -> None:
+def demo(out: Path, force: bool, **settings: Any) -> None:
     """Cluster a small data set.
 
     It has 178 wines of three cultivars, with 13 measurements each. Writes the files of `coaltree fit`: posterior,
@@ -30,7 +29,6 @@ def demo(out: Path, seed: int, force: bool, **settings: Any) -> None:
     Example:
       coaltree demo --out wines
     """
-    settings |= {"random_state": seed}
     fit_table(load_wines(), settings, out, n_clusters=3, title="178 wines", force=force)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "components", "squared_exponential", "matern32")
 CHECKPOINT = "checkpoint.npz"
+NOISE = options.NumberOr(click.FloatRange(0.0, options.MAX_NOISE), "student", "learn")
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
     auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else
@@ -61,10 +62,9 @@ class FitCommand(shell.GroupedCommand):
 @click.option("--center", type=AXES, help="Subtract the mean of each row or column.")
 @click.option("--scale", type=AXES, help=SCALE_HELP)
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
-@click.option("--grid", type=options.GRID, metavar="AxB", help="Shape of the grid of the columns, for matern32.")
-@click.option("--noise", type=options.NOISE, metavar="student|learn|NUMBER", help=NOISE_HELP)
+@click.option("--grid", type=options.grid, metavar="AxB", help="Shape of the grid of the columns, for matern32.")
+@click.option("--noise", type=NOISE, metavar="student|learn|NUMBER", help=NOISE_HELP)
 @options.sampling_options
-@options.seed_option
 @options.clusters_option()
 @options.force_option
 @shell.quiet_option
@@ -90,6 +90,7 @@ def fit(
       coaltree fit assay.csv --groups compound --out assay
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
+    from ...model.covariance import Matern32
     from ..tables.reading import column_hints, read_file
 
     source = read_file(data, table_options)
@@ -98,34 +99,23 @@ def fit(
     names, leaves = (source.table.labels, "rows") if source.groups is None else (set(source.groups), "groups")
     if clusters is not None and clusters > len(names):
         raise InputError(f"--clusters {clusters} is more than the {len(names)} {leaves} of {data.name}.")
-    arguments = _arguments(source, **settings) | ({"progress": False} if quiet else {})
-    fit_table(source, arguments, out, n_clusters=clusters, title=data.stem, force=force, inputs=[data])
+    settings |= {"transform": _transform(settings), "progress": False if quiet else "auto"}
+    if (grid := settings.pop("grid")) is not None:
+        if settings["covariance"] != "matern32":
+            raise InputError(f"--grid needs --covariance matern32, not {settings['covariance']}.")
+        settings["covariance"] = Matern32(grid=grid)
+        settings["covariance"].check(source.table.values.shape[1])
+    fit_table(source, settings, out, n_clusters=clusters, title=data.stem, force=force, inputs=[data])
 
 
-def _arguments(
-    source: "TableFile",
-    covariance: Any,
-    grid: Any,
-    seed: int,
-    log: Any,
-    log1p: Any,
-    center: Any,
-    scale: Any,
-    **more: Any,
-) -> dict[str, Any]:
-    """The arguments of `coaltree.fit`."""
-    from ...model.covariance import Matern32
+def _transform(settings: dict[str, Any]) -> Any:
+    """The transformer that the options name; they are taken out of the settings."""
     from ...model.data.transform import Preprocessor
 
-    if log or log1p or center or scale:
-        logs, log1ps = (True if names == ("all",) else list(names) or False for names in (log, log1p))
-        more["transform"] = Preprocessor(logs, log1ps, center, scale)
-    if grid is not None:
-        if covariance != "matern32":
-            raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
-        covariance = Matern32(grid=grid)
-        covariance.check(source.table.values.shape[1])
-    return more | {"covariance": covariance, "random_state": seed, "groups": source.groups, "errors": source.errors}
+    columns = [settings.pop(name) for name in ("log", "log1p")]
+    axes = [settings.pop(name) for name in ("center", "scale")]
+    logs = [True if names == ("all",) else list(names) or False for names in columns]
+    return Preprocessor(*logs, *axes) if any(columns + axes) else None
 
 
 def fit_table(
@@ -146,7 +136,10 @@ def fit_table(
     from ...posterior.leaf_annotations import annotations_of
     from ..outputs import FILES, write_result
 
-    _check_length(settings)
+    if settings["n_samples"] != "auto" and settings["max_seconds"]:
+        raise InputError("--max-seconds needs --samples auto.")
+    settings = settings | {"random_state": settings["seed"], "groups": source.groups, "errors": source.errors}
+    del settings["seed"]
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
     try:
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
@@ -174,40 +167,24 @@ def fit_table(
     _print_concern(post, out)  # at the end, where it is read
 
 
-def _check_length(settings: dict[str, Any]) -> None:
-    """Refuse options for the length of a run that exclude each other."""
-    if settings["n_samples"] != "auto" and settings["max_seconds"]:
-        raise InputError("--max-seconds needs --samples auto.")
-
-
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
     from ...posterior.diagnostics.convergence_summary import ending
+    from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
-    if "covariance_choice" in post.info:
-        shell.say(f"covariance: {post.info['covariance_choice']}")
-    if "components" in post.info:
-        shell.say(f"components: {post.info['components']}")
-    if post.model.transform is not None:
-        shell.say(f"transform: {post.info['transform']}")
+    for name in ("covariance_choice", "components", "transform"):
+        if name in post.info:
+            shell.say(f"{name.removesuffix('_choice')}: {post.info[name]}")
     if ending(post.info):
         shell.say(f"sampling: {ending(post.info)}")
-    _annotate(post, source)
+    if source.annotations:
+        groups = post.model.groups
+        post.info[KEPT] = {name: of_leaves(values, groups) for name, values in source.annotations.items()}
     return post
-
-
-def _annotate(post: "Posterior", source: "TableFile") -> None:
-    """Keep the leaf annotations with their posterior."""
-    from ...posterior.leaf_annotations import KEPT, of_leaves
-
-    if not source.annotations:
-        return
-    groups = post.model.groups
-    post.info[KEPT] = {name: of_leaves(values, groups) for name, values in source.annotations.items()}
 
 
 def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":

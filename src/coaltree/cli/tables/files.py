@@ -3,14 +3,18 @@
 Separator   Of tab, semicolon, comma, bar and blanks the one that splits all lines into equally many cells; of several,
             the one that leaves more numbers. A .tsv file has tabs.
 Header      A first line with text beyond its first cell is the header, and so is one whose first cell is empty or
-            a heading of names (name, id, …), or missing, as R writes it. A first line of other whole numbers could be
-            either, and is refused until --header or --no-header is given. Any other first line is a row.
+            a heading of names (name, id, …), or missing, as R writes it. A first line of other whole numbers, or of
+            numbers that rise above rows that do not, could be either, and is refused until --header or --no-header
+            is given. Any other first line is a row.
 """
 
 import csv
+import math
+import re
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -20,6 +24,7 @@ from .numbers import is_missing, looks_like_a_number, number
 
 SUFFIXES = ".csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz"
 NAME_HEADINGS = frozenset({"", "id", "index", "leaf", "label", "name", "row", "unnamed: 0"})  # of a column of row names
+MIN_RISING = 4  # numbers, of which one in 24 lines rises by chance
 _SEPARATORS = {"\t": "tab", ";": "';'", ",": "','", "|": "'|'", " ": "blanks"}
 
 
@@ -27,7 +32,7 @@ class TableError(Exception):
     """What is wrong with a table; `read_file` adds the name of the file."""
 
 
-def read_cells(path: Path, header: bool | None, decimal: str, array: str | None) -> tuple[pandas.DataFrame, str]:
+def read_cells(path: Path, header: bool | None, decimal: str | None, array: str | None) -> tuple[pandas.DataFrame, str]:
     """Read a file by its suffix: its columns, the index being the number of the line or row, and how it was read.
 
     Whatever a damaged file makes its reader raise is a `TableError`.
@@ -37,7 +42,7 @@ def read_cells(path: Path, header: bool | None, decimal: str, array: str | None)
         if suffix in (".csv", ".txt", ".tsv", ".tab"):
             return _read_text(path, header, decimal)
         if suffix == ".xlsx":
-            return _read_excel(path, header, array)
+            return _read_excel(path, header, decimal, array)
         if suffix in (".parquet", ".pq"):
             return _read_parquet(path)
         if suffix in (".npy", ".npz"):
@@ -57,7 +62,7 @@ def read_cells(path: Path, header: bool | None, decimal: str, array: str | None)
     raise TableError(f"unsupported file type; expected {SUFFIXES}.")
 
 
-def _read_text(path: Path, header: bool | None, decimal: str) -> tuple[pandas.DataFrame, str]:
+def _read_text(path: Path, header: bool | None, decimal: str | None) -> tuple[pandas.DataFrame, str]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = list(islice(file, 30))
     if any("\0" in line for line in lines):
@@ -91,7 +96,7 @@ def _split(lines: Sequence[str], mark: str) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in csv.reader(whole, delimiter=mark, skipinitialspace=mark == " ")]
 
 
-def find_separator(lines: Sequence[str], decimal: str) -> str:
+def find_separator(lines: Sequence[str], decimal: str | None) -> str:
     """The separator by the rule above; the tab where there is a single column."""
     best, separator = (0, 0), "\t"
     for mark in _SEPARATORS:
@@ -117,15 +122,16 @@ def lacks_first_heading(header: Sequence[str], rows: Sequence[Sequence[str]]) ->
     return is_short and (len(header) > 1 or not any(looks_like_a_number(row[0]) for row in rows))
 
 
-def with_header(cells: pandas.DataFrame, header: bool | None, decimal: str) -> tuple[pandas.DataFrame, str]:
+def with_header(cells: pandas.DataFrame, header: bool | None, decimal: str | None) -> tuple[pandas.DataFrame, str]:
     """Cells of text with the names of their columns, without empty rows, and whether the first row had the names."""
     is_row, unit = (cells != "").any(axis=1), cells.index.name
     cells, n_empty = cells[is_row], int((~is_row).sum())
     if cells.empty:
         raise TableError("the file is empty; expected rows and columns.")
-    where, first = f"{unit} {cells.index[0]}", cells.iloc[0].tolist()
+    first, *below = cells.iloc[:30].to_numpy().tolist()
+    where = f"{unit} {cells.index[0]}"
     if header is None:
-        header = has_header(first, decimal, len(cells) > 1, where)
+        header = has_header(first, below, decimal, where)
     if header and len(cells) == 1:
         raise TableError("the file has a header but no rows below it.")
     names = first if header else [str(j) for j in range(len(first))]
@@ -136,7 +142,7 @@ def with_header(cells: pandas.DataFrame, header: bool | None, decimal: str) -> t
     return cells, (f"header in {where}" if header else "no header") + skipped
 
 
-def has_header(cells: Sequence[str], decimal: str, has_rows: bool, where: str) -> bool:
+def has_header(cells: Sequence[str], below: Sequence[Sequence[str]], decimal: str | None, where: str) -> bool:
     """Whether the first line names the columns, by the rule above."""
     first, *others = cells
     named = others if others and number(first, decimal) is None else cells
@@ -144,21 +150,41 @@ def has_header(cells: Sequence[str], decimal: str, has_rows: bool, where: str) -
     if any(value is None and not is_missing(cell) for value, cell in zip(numbers, named, strict=True)):
         return True
     could_be_names = all(value is not None and value % 1 == 0 for value in numbers) and len(set(named)) == len(named)
-    if could_be_names and has_rows and first.lower() not in NAME_HEADINGS:
+    if len(named) >= MIN_RISING and _rises(named, decimal):
+        could_be_names |= sum(_rises(row[-len(named) :], decimal) for row in below) < len(below) / 2
+    if could_be_names and below and first.lower() not in NAME_HEADINGS:
         which = f"its numbers ({shortlist(cells, 4)}) may be names of columns or a row of data"
         raise TableError(f"{where}: {which}; say which with --header or --no-header.")
     return first.lower() in NAME_HEADINGS
 
 
-def _read_excel(path: Path, header: bool | None, sheet: str | None) -> tuple[pandas.DataFrame, str]:
-    with pandas.ExcelFile(path, engine="openpyxl") as book:
+def _rises(cells: Sequence[str], decimal: str | None) -> bool:
+    numbers = [number(cell, decimal) for cell in cells]
+    return all(a is not None and b is not None and a < b for a, b in pairwise(numbers))
+
+
+def _read_excel(
+    path: Path, header: bool | None, decimal: str | None, sheet: str | None
+) -> tuple[pandas.DataFrame, str]:
+    # Only a book that is read whole says which rows are hidden.
+    with pandas.ExcelFile(path, engine="openpyxl", engine_kwargs={"read_only": False}) as book:
         name = str(book.sheet_names[0]) if sheet is None else sheet
         if name not in book.sheet_names:
             raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {shortlist(book.sheet_names)}.")
         cells = pandas.read_excel(book, sheet_name=name, header=None, dtype=object, keep_default_na=False, na_values=[])
+        n_hidden = sum(row.hidden for row in book.book[name].row_dimensions.values())
     cells.index = pandas.RangeIndex(1, len(cells) + 1, name="row")
-    frame, read_as = with_header(cells.map(lambda cell: "" if pandas.isna(cell) else str(cell).strip()), header, ".")
-    return frame, f"sheet {name!r}, {read_as}"
+
+    def text(cell: Any) -> str:
+        if not isinstance(cell, float):
+            return "" if pandas.isna(cell) else str(cell).strip()
+        # of three decimals a fourth says that they are not thousands
+        shown = f"{cell!r}0" if re.search(r"\.\d{3}$", repr(cell)) else repr(cell)
+        return "" if math.isnan(cell) else shown.replace(".", decimal or ".")
+
+    frame, read_as = with_header(cells.map(text), header, decimal)
+    hidden = f", {count(n_hidden, 'row')} among them hidden in Excel" if n_hidden else ""
+    return frame, f"sheet {name!r}, {read_as}{hidden}"
 
 
 def _read_parquet(path: Path) -> tuple[pandas.DataFrame, str]:

@@ -1,23 +1,24 @@
 """Numbers as people write them: plain, yes and no, per cent, money, thousands set apart, dates.
 
 A column is read in one of these ways only where every cell that is not missing is written so. 1,234 may be a number
-with thousands or, in other countries, with three decimals: a column in which every cell may be either is refused.
+with thousands or, in other countries, with three decimals, and so may 1.500 beside 2300; days and months may change
+places. A column that can be read in two ways is refused, until --decimal says how.
 """
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
 YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
+MARKS = "%$€£¥₹"
+DATES = {r"\d{4}-\d{1,2}-\d{1,2}([ T][\d:.]+)?": None, r"\d{1,2}\.\d{1,2}\.\d{4}": "%d.%m.%Y"}  # None: ISO 8601
 _BLANKS = "' ’\u00a0\u202f"  # that set thousands apart, beside the comma or the point
-_AMBIGUOUS = re.compile(r"[+-]?\d{1,3}[.,]\d{3}|[+-]?\d{4,}")
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # thousands, or three decimals
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
-_DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T][\d:.]+)?|\d{1,2}\.\d{1,2}\.\d{4}")
 
 
 def is_missing(cell: str) -> bool:
@@ -25,78 +26,94 @@ def is_missing(cell: str) -> bool:
     return cell.lower() in MISSING_WORDS
 
 
-def number(cell: str, decimal: str = ".") -> float | None:
+def number(cell: str, decimal: str | None = None) -> float | None:
     """The cell as a finite float, or None."""
-    if decimal != "." and "." in cell:
+    if decimal == "," and "." in cell:
         return None
     try:
-        value = float(cell.replace(decimal, "."))
+        value = float(cell.replace(decimal or ".", "."))
     except ValueError:
         return None
     return value if math.isfinite(value) and "_" not in cell else None
 
 
-def has_comma(cell: str) -> bool:
-    """Whether the cell is a number with a decimal comma, or with commas that set thousands apart."""
-    return bool(_COMMA_NUMBER.fullmatch(cell))
-
-
 def looks_like_a_number(cell: str) -> bool:
     """Whether the cell is a number with either decimal mark, or with thousands set apart."""
-    return number(cell) is not None or has_comma(cell)
+    return number(cell) is not None or bool(_COMMA_NUMBER.fullmatch(cell))
 
 
 def is_date(cell: str) -> bool:
     """Whether the cell is written like 2024-01-31 or 31.1.2024."""
-    return bool(_DATE.fullmatch(cell))
+    return any(re.fullmatch(pattern, cell.replace("/", "-")) for pattern in DATES)
 
 
-def read_numbers(cells: Sequence[str], decimal: str) -> tuple[np.ndarray, str]:
+def advice(cell: str) -> str | None:
+    """What to do about a cell that may be read in two ways."""
+    if is_date(cell):
+        return "dates must exist, and be written like 2024-01-31 where a day may be a month"
+    marks = [mark for mark in ",." if mark in cell and (_EITHER.search(cell) or _COMMA_NUMBER.fullmatch(cell))]
+    if not marks:
+        return None
+    mark, name, other = (",", "comma", ".") if marks[0] == "," else (".", "point", ",")
+    return f"give --decimal {mark} if the {name} is a decimal mark, or --decimal {other} if it sets thousands apart"
+
+
+def read_numbers(cells: Sequence[str], decimal: str | None) -> tuple[np.ndarray, str]:
     """The numbers of a column, NaN where there is none, and how they are written where that is not the plain way."""
     observed = {cell for cell in cells if not is_missing(cell)}
-    for how, parse in _ways(observed, decimal):
-        values = {cell: parse(cell) for cell in observed}
-        if None not in values.values():
-            return np.array([values.get(cell, math.nan) for cell in cells], dtype=float), how
-    plain = [number(cell, decimal) for cell in cells]
-    return np.array([math.nan if value is None else value for value in plain]), ""
+    values, how = _read(observed, decimal)
+    return np.array([values.get(cell, math.nan) for cell in cells], dtype=float), how
 
 
-def _ways(observed: set[str], decimal: str) -> Iterator[tuple[str, Callable[[str], float | None]]]:
-    """Each way to write numbers, and the function that reads a cell written so."""
-    yield "", partial(number, decimal=decimal)
+def _read(observed: set[str], decimal: str | None) -> tuple[dict[str, float | None], str]:
+    for mark in ("", *MARKS):
+        amounts = {cell: _without(mark, cell) if mark else cell for cell in observed}
+        texts = [amount for amount in amounts.values() if amount is not None]
+        if len(texts) == len(observed):
+            if decimal is None and _is_either(texts):
+                return {cell: None if _EITHER.search(cell) else number(cell) for cell in observed}, ""
+            for how, parse in (("", number), ("thousands set apart", _grouped)):
+                values = {cell: parse(str(amount), decimal) for cell, amount in amounts.items()}
+                if None not in values.values():
+                    return values, f"numbers with {mark}" if mark else how
     for yes, no in YES_NO:
-        yield f"{yes} as 1, {no} as 0", partial(_word, yes, no)
-    for mark in "%$€£¥₹":
-        yield f"numbers with {mark}", partial(_marked, mark, decimal)
-    if not all(map(_AMBIGUOUS.fullmatch, observed)):
-        yield "thousands set apart", partial(_grouped, decimal)
-    yield "dates as days since 1970-01-01", _days
+        if observed and {cell.lower() for cell in observed} <= {yes, no}:
+            return {cell: float(cell.lower() == yes) for cell in observed}, f"{yes} as 1, {no} as 0"
+    days = _days([cell.replace("/", "-") for cell in observed])
+    if days is not None:
+        return dict(zip(observed, days, strict=True)), "dates as days since 1970-01-01"
+    return {cell: number(cell, decimal) for cell in observed}, ""
 
 
-def _word(yes: str, no: str, cell: str) -> float | None:
-    return {yes: 1.0, no: 0.0}.get(cell.lower())
-
-
-def _marked(mark: str, decimal: str, cell: str) -> float | None:
-    """The number in $12, -$12, 12 € or 12 %."""
+def _without(mark: str, cell: str) -> str | None:
+    """The number in $12, -$12, 12 € or 12 %; None without the mark."""
     sign = cell[:1] if cell.startswith(("+", "-")) else ""
     marked = cell.removeprefix(sign)
     amount = marked.removesuffix(mark) if marked.endswith(mark) else marked.removeprefix(mark)
-    return None if amount == marked else _grouped(decimal, sign + amount.strip())
+    return None if amount == marked else sign + amount.strip()
 
 
-def _grouped(decimal: str, cell: str) -> float | None:
+def _is_either(cells: Collection[str]) -> bool:
+    """Whether no cell tells a decimal mark from one of thousands; a point is one, but beside numbers above 999."""
+    either = [cell for cell in cells if _EITHER.fullmatch(cell)]
+    others = [cell.lstrip("+-") for cell in cells if not _EITHER.fullmatch(cell)]
+    are_whole, has_large = all(map(str.isdecimal, others)), any(len(cell) > 3 for cell in others)
+    return bool(either) and are_whole and (has_large or ("," in "".join(either) and not others))
+
+
+def _grouped(cell: str, decimal: str | None) -> float | None:
     """The number in 1,234.5 or 1 234 (with a decimal comma 1.234,5), or without thousands."""
-    point, mark = re.escape(decimal), "." if decimal == "," else ","
+    point, mark = re.escape(decimal or "."), "." if decimal == "," else ","
     if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}([{mark}{_BLANKS}]\d{{3}})+({point}\d*)?", cell):
         cell = re.sub(f"[{mark}{_BLANKS}]", "", cell)
     return number(cell, decimal)
 
 
-def _days(cell: str) -> float | None:
-    """A date as days since 1970-01-01, so that tables that are read apart agree."""
-    if not is_date(cell):
-        return None
-    moment = pandas.to_datetime(cell.replace("/", "-"), dayfirst="." in cell[:3], errors="coerce")
-    return None if pandas.isna(moment) else (moment - pandas.Timestamp("1970-01-01")) / pandas.Timedelta(days=1)
+def _days(cells: Sequence[str]) -> list[float] | None:
+    """Dates as days since 1970-01-01, so that tables that are read apart agree; None where months may be days."""
+    for pattern, form in DATES.items():
+        if cells and all(re.fullmatch(pattern, cell) for cell in cells):
+            moments = pandas.to_datetime(pandas.Series(cells), format=form or "ISO8601", errors="coerce")
+            if not moments.isna().any() and (form is None or moments.dt.day.max() > 12):
+                return ((moments - pandas.Timestamp("1970-01-01")) / pandas.Timedelta(days=1)).tolist()
+    return None

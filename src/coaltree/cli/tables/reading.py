@@ -6,8 +6,9 @@ two are the same. An empty cell, or one of `MISSING_WORDS`, is a missing value; 
 """
 
 import re
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,10 +19,10 @@ from pandas.api.types import is_float_dtype, is_numeric_dtype
 
 from ..._runtime.formatting import escaped, shortened, shortlist
 from ...errors import InputError
-from ...model.data.table import Table
+from ...model.data.table import Table, numbered
 from ...posterior.leaf_annotations import in_order
 from .files import NAME_HEADINGS, SUFFIXES, TableError, read_cells
-from .numbers import has_comma, is_date, is_missing, read_numbers
+from .numbers import advice, is_date, is_missing, read_numbers
 
 MAX_SHOWN = 6  # columns in the description of a table
 MAX_CLASSES = 10  # distinct whole numbers of a column that may be classes
@@ -41,7 +42,7 @@ class TableOptions:
     columns: tuple[str, ...] = ()  # columns to fit; empty for all
     drop: tuple[str, ...] = ()
     header: bool | None = None
-    decimal: str = "."
+    decimal: str | None = None  # where cells do not tell, they are refused
     array: str | None = None  # of an .npz, or sheet of an .xlsx
     groups: str | None = None  # column that says which rows measure the same leaf
     errors: str | None = None  # column of the standard errors of the rows
@@ -109,7 +110,7 @@ def column_hints(table: Table) -> list[str]:
 def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, file: str) -> TableFile:
     """Split the columns into row names, groups, errors, annotations and the values to fit."""
     heading = str(frame.columns[0])
-    frame.columns = [str(name) or f"column {j + 1}" for j, name in enumerate(frame.columns)]
+    frame.columns = numbered([str(name) or f"column {j + 1}" for j, name in enumerate(frame.columns)], "columns")
     index, fitted = _roles(frame, heading, options)
     values, ways = _values(frame, fitted, options.decimal)
     is_empty = np.isnan(values).all(axis=0) & (not options.columns)
@@ -149,9 +150,6 @@ def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, fi
 
 def _roles(frame: pandas.DataFrame, heading: str, options: TableOptions) -> tuple[str | None, list[str]]:
     """The column of the row names, if there is one, and the columns to fit."""
-    name, count = Counter(frame.columns).most_common(1)[0]
-    if count > 1:
-        raise TableError(f"{count} columns are called {name!r}; column names must be unique.")
     single = [name for name in (options.names, options.groups, options.errors) if name is not None]
     aside = {*single, *options.label, *options.drop}
     for name in (*single, *options.label, *options.drop, *options.columns):
@@ -161,13 +159,13 @@ def _roles(frame: pandas.DataFrame, heading: str, options: TableOptions) -> tupl
     is_free = len(frame.columns) > 1 and first not in {*aside, *options.columns}
     if index is None and is_free and (heading.lower() in NAME_HEADINGS or _are_names(frame[first], options.decimal)):
         index = first
-    fitted = [name for name in options.columns or frame.columns if name not in {*aside, index}]
+    fitted = [name for name in dict.fromkeys(options.columns or frame.columns) if name not in {*aside, index}]
     if not fitted:
         raise TableError(f"no column of numbers is left; the columns are {shortlist(frame.columns)}.")
     return index, fitted
 
 
-def _are_names(column: pandas.Series, decimal: str) -> bool:
+def _are_names(column: pandas.Series, decimal: str | None) -> bool:
     """Whether the cells are all different, and dates or no numbers however written."""
     cells = _texts(column)
     if is_numeric_dtype(column) or len(set(cells)) < len(cells):
@@ -198,7 +196,7 @@ def _groups(frame: pandas.DataFrame, name: str) -> list[str]:
     return groups
 
 
-def _errors(frame: pandas.DataFrame, name: str, decimal: str) -> np.ndarray:
+def _errors(frame: pandas.DataFrame, name: str, decimal: str | None) -> np.ndarray:
     errors = _values(frame, [name], decimal)[0][:, 0]
     for i in np.flatnonzero(~(errors > 0.0))[:1].tolist():
         where = f"{_place(frame, i)}, column {_quoted(name)}"
@@ -213,7 +211,7 @@ def _annotation(column: pandas.Series, name: str) -> list[str]:
     return cells
 
 
-def _values(frame: pandas.DataFrame, names: Sequence[str], decimal: str) -> tuple[np.ndarray, dict[str, str]]:
+def _values(frame: pandas.DataFrame, names: Sequence[str], decimal: str | None) -> tuple[np.ndarray, dict[str, str]]:
     """The columns as floats, NaN where a value is missing, and how those that are no plain numbers are written."""
     values = np.empty((len(frame), len(names)))
     ways: dict[str, str] = {}
@@ -232,11 +230,10 @@ def _values(frame: pandas.DataFrame, names: Sequence[str], decimal: str) -> tupl
             wrong[name] = int(rows[0])
     for name, row in wrong.items():
         cell = _texts(frame[name])[row]
-        drop, label = _options("drop", wrong), _options("label", wrong)
-        advice = f"correct it, leave text out with {drop}, or compare it with the clusters with {label}"
-        if has_comma(cell):
-            advice = "give --decimal , if the comma is a decimal mark, or remove it if it sets thousands apart"
-        raise TableError(f"{_place(frame, row)}, column {_quoted(name)}: {_quoted(cell)} is not a number; {advice}.")
+        options = [_options(option, list(wrong)) for option in ("drop", "label")]
+        usual = "correct it, leave text out with {}, or compare it with the clusters with {}".format(*options)
+        do = advice(cell) or usual
+        raise TableError(f"{_place(frame, row)}, column {_quoted(name)}: {_quoted(cell)} is not a number; {do}.")
     return values, ways
 
 
@@ -257,7 +254,7 @@ def _quoted(cell: str) -> str:
     return repr(cell) if len(cell) <= 30 else repr(f"{cell[:29]}…")
 
 
-def _options(option: str, names: Iterable[str]) -> str:
+def _options(option: str, names: Sequence[str]) -> str:
     """An option for each name, as one pastes it into a shell."""
-    plain = re.compile(r"[\w.@%+=:,/][\w.@%+=:,/-]*")
-    return " ".join(f"--{option} {name if plain.fullmatch(name) else repr(name)}" for name in map(shortened, names))
+    shown = " ".join(f"--{option} {shlex.quote(shortened(name))}" for name in names[:MAX_SHOWN])
+    return f"{shown} and {len(names) - MAX_SHOWN:,} more" if len(names) > MAX_SHOWN else shown

@@ -84,7 +84,7 @@ def group_support(posterior: "Posterior", rows: Iterable[Any]) -> GroupSupport:
 
 
 def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
-    """(n,) whether each leaf is in the group, given by names, positions or a mask; pandas' own hold all of these.
+    """(n,) whether each leaf is in the group, members by names, positions or a mask; pandas' own hold all of these.
 
     An Index holds names. Whole numbers are refused where the fitted table had an index of such: they may be either.
     """
@@ -109,7 +109,7 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
                 "rows are numbers, which may be positions or names, as the index of the fitted table has numbers too: "
                 "give a mask, names as text, or an index such as X.index[:3]."
             )
-        if len(members) == n and set(members) <= {0, 1}:
+        if len(members) == n > 2 and set(members) <= {0, 1}:
             raise InputError("rows are 0 and 1, as a mask has them; give a mask of True and False.")
         wrong = [number for number in members if not 0 <= number < n]
         if wrong:

@@ -47,9 +47,22 @@ def test_consistent_columns_are_read(cells, decimal, values, how):
         ["red", "blue"],
         ["2024-02-31", "2024-02-01"],
         ["2024-02-01", "1"],
+        ["1.2.2024", "3.4.2024"],  # February, or the second of January
+        ["1.2.2024", "3.14.2024"],
     ],
 )
 def test_other_columns_keep_what_is_plain(cells):
-    values, how = read_numbers(cells, ".")
+    values, how = read_numbers(cells, None)
     assert how == ""
     assert np.isnan(values).tolist() == [number(cell) is None for cell in cells]
+
+
+def test_cells_that_can_be_read_in_two_ways_need_the_decimal_mark():
+    for cells, point, comma in [
+        (["1.500", "2300"], [1.5, 2300.0], [1500.0, 2300.0]),
+        (["1,234 %"], [1234.0], [1.234]),
+        (["1,234", "2345"], [1234.0, 2345.0], [1.234, 2345.0]),
+    ]:
+        assert np.isnan(read_numbers(cells, None)[0][0])
+        assert read_numbers(cells, ".")[0].tolist() == point and read_numbers(cells, ",")[0].tolist() == comma
+    assert read_numbers(["1.500", "2.300"], None)[0].tolist() == [1.5, 2.3]

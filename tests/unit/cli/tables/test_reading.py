@@ -1,9 +1,11 @@
 """Roles of the columns of a table, and cells that are refused with their place."""
 
+import time
+
 import numpy as np
 import pytest
 
-from coaltree import InputError
+from coaltree import CoaltreeWarning, InputError
 from coaltree.cli.tables.reading import TableOptions, column_hints, read_file
 from coaltree.model.data.table import Table
 
@@ -37,7 +39,6 @@ def test_read_file_follows_options_rather_than_the_rule(table, refused):
         ("name,a\np,1\n,2\n", {}, "line 3 has no name in column 'name'"),
         ("a,b\n1,2\n3\n4,5,6\n", {}, "line 4 has more cells than line 1, which has 2;"),
         ("a,b\n1,2\n3,4,5,6\n", {}, "not a readable .csv file ("),
-        ("a,a\n1,2\n", {}, "2 columns are called 'a'"),
         ("a,b\n", {}, "a header but no rows"),
         ("Table 3: trees\nname,a,b\np,1,2\nq,3,4\n", {}, "Expected 2 fields in line 2, saw 3"),
         ("\n\n", {}, "is empty"),
@@ -93,6 +94,18 @@ def test_columns_become_rows_and_labels_stay_beside_them(tmp_path):
     assert "'k': 2 distinct values, 2, 12" in source.description
     with pytest.raises(InputError, match="which --transpose makes columns"):
         read_file(path, TableOptions(groups="k", transpose=True))
+
+
+def test_equal_names_of_columns_are_numbered_and_each_is_fitted_once(table):
+    with pytest.warns(CoaltreeWarning, match="columns have equal names, which are numbered: 'a.2'"):
+        assert table("a,a,b\n1,2,3\n4,5,6\n", columns=("a", "a.2", "a")).values.tolist() == [[1, 2], [4, 5]]
+
+
+def test_a_table_of_text_is_refused_at_once_and_in_few_words(refused):
+    text = "\n".join(",".join(f"{word}{j}" for j in range(800)) for word in ["column", *["cell"] * 50])
+    began = time.process_time()
+    message = refused(text)
+    assert time.process_time() - began < 10.0 and len(message) < 600 and "and 794 more" in message
 
 
 def hinted(**columns):

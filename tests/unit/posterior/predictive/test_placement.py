@@ -229,7 +229,7 @@ def test_place_matches_frames_by_name():
         post.place(new.to_numpy()[:, :2])
     with pytest.raises(InputError, match=r"a column 'a.2' that was not fitted"):
         post.place(pd.concat([frame, frame[["a"]]], axis=1))
-    with pytest.raises(InputError, match="one class for each"):
+    with pytest.raises(InputError, match="one label for each"):
         post.place(new, classes=[1, 2])
 
 

@@ -57,7 +57,7 @@ def test_group_support_is_the_stability_of_the_same_cluster():
     "rows",
     [
         ["b", "d", "e"],
-        ("e", "d", "b", "d", "b"),
+        ("e", "d", "b"),
         {"b", "d", "e"},
         [np.int32(1), 3, 4],
         range(1, 5, 1),
@@ -93,7 +93,7 @@ def test_read_group_takes_the_index_of_the_table(index):
         (["a", "x", "b", "y", "z", "v"], "such as a, b, c, not 'x', 'y', 'z' and 1 more."),
         (["a", 1], "not '1'."),
         ([], "at least two different leaves, not 0."),
-        ([2, 2], "at least two different leaves, not 1."),
+        ([2, 2], "twice; name each leaf once."),
         ([True] * 6, "a mask of 6 entries, but there are 7 leaves."),
         ([0, 7], "numbers from 0 to 6, not 7."),
         ([0, -1, 10**30], "numbers from 0 to 6, not -1, 1000000000000000000000000000000."),
