@@ -83,6 +83,25 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
         `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. It has no `groups`: the labels of
         an estimator are those of rows.
+
+        Parameters
+        ----------
+        X : array-like (n, d) or DataFrame
+            NaN is missing.
+        y : ignored
+        errors : array-like (n,), optional
+            Known standard errors of the rows.
+
+        Returns
+        -------
+        CoalescentClustering
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> ct.CoalescentClustering(3, n_samples=20, n_warmup=20, random_state=0).fit(X).labels_.shape
+        (12,)
         """
         X = as_frame(X)
         values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
@@ -102,13 +121,48 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out."""
+        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out.
+
+        Parameters
+        ----------
+        X : array-like (m, d) or DataFrame
+            With the columns of `fit`.
+
+        Returns
+        -------
+        ndarray (m,) of int
+            Clusters, as in `labels_`.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> model = ct.CoalescentClustering(3, n_samples=20, n_warmup=20, random_state=0).fit(X)
+        >>> model.predict(X[:2] + 0.1).shape
+        (2,)
+        """
         return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return (m, k) the probability of each cluster for each new row.
 
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
+
+        Parameters
+        ----------
+        X : array-like (m, d) or DataFrame
+            With the columns of `fit`.
+
+        Returns
+        -------
+        ndarray (m, k)
+            Rows that sum to 1.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> model = ct.CoalescentClustering(3, n_samples=20, n_warmup=20, random_state=0).fit(X)
+        >>> model.predict_proba(X[:2] + 0.1).shape
+        (2, 3)
         """
         check_is_fitted(self)
         placed = self.posterior_.place(self._new_rows(X), classes=self.labels_)
@@ -116,7 +170,26 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return placed.class_probability
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Return the mean log density of new rows, by which covariances can be compared; y is ignored."""
+        """Return the mean log density of new rows, by which covariances can be compared; y is ignored.
+
+        Parameters
+        ----------
+        X : array-like (m, d) or DataFrame
+            With the columns of `fit`.
+        y : ignored
+
+        Returns
+        -------
+        float
+            Higher is better.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> model = ct.CoalescentClustering(3, n_samples=20, n_warmup=20, random_state=0).fit(X)
+        >>> bool(model.score(X + 0.1) > model.score(X + 9.0))
+        True
+        """
         check_is_fitted(self)
         require_densities(self.posterior_, "score")
         return float(np.mean(self.posterior_.place(self._new_rows(X)).log_density))

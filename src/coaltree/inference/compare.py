@@ -91,6 +91,14 @@ def compare(
     -------
     `Comparison`, best first, which prints as a table. Differences below about two standard errors mean little. Weights
     are those of the mixture of all posteriors that predicts best.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> short = {"n_samples": 20, "n_warmup": 20, "random_state": 0, "progress": False}
+    >>> posteriors = {name: ct.fit(X, name, **short) for name in ("spherical", "diagonal")}
+    >>> sorted(ct.compare(posteriors, progress=False).names)
+    ['diagonal', 'spherical']
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')

@@ -92,6 +92,15 @@ def fit(
     Posterior of trees with equal weights, as many of each chain. For each tree, `theta` has a draw of each learnt
     parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
     Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+    >>> len(post)
+    40
+    >>> post.cut(3).shape
+    (12,)
     """
     began = time.perf_counter()
     check_jobs(n_jobs)

@@ -56,6 +56,14 @@ def sample_trees(
     Returns
     -------
     Posterior. With `Regraft`, Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, n_samples=50, random_state=0, progress=False))
+    50
+    >>> ct.sample_trees(X, sampler=ct.MPost2(n_particles=100), random_state=0).log_evidence < 0.0
+    True
     """
     sampler, noise, rng = as_sampler(sampler), as_noise(noise), as_generator(random_state)
     n_samples = check_count("n_samples", n_samples)

@@ -23,6 +23,11 @@ def coclustering(
     n_clusters : int, number of clusters; by default the suggested number, and at least 2
     labels : bool, whether to write the names of the leaves if there is room
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the matrix.
+
     Examples
     --------
     >>> X, _ = ct.simulate(12, 3, random_state=0)

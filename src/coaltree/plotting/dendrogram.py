@@ -74,6 +74,11 @@ def dendrogram(
         Annotations of the leaves, as strips of colour beside them: classes, numbers, or colours. Rows are matched by
         an index that names the leaves. Classes have a palette of their own, lighter than that of the clusters.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the tree.
+
     Examples
     --------
     >>> X, tree = ct.simulate(12, 3, random_state=0)

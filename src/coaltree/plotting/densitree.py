@@ -39,6 +39,11 @@ def densitree(
         Clusters to colour, as in `dendrogram`: a branch above leaves of one cluster has its colour.
     orientation, labels, time_scale : as in `dendrogram`
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the trees.
+
     Examples
     --------
     >>> X, _ = ct.simulate(12, 3, random_state=0)

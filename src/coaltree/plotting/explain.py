@@ -35,6 +35,11 @@ def explain(
     against : "sister", the difference to the sister clade, or "others", to all other leaves
     n_columns : int, how many columns are shown at most, those with the largest differences
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With a mark for each column and cluster.
+
     Examples
     --------
     >>> X, _ = ct.simulate(12, 3, random_state=0)

@@ -17,6 +17,11 @@ def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
     posterior : Posterior
     ax : Axes, optional; by default a new figure
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the stability of each number of clusters.
+
     Examples
     --------
     >>> X, _ = ct.simulate(20, 3, random_state=0)

@@ -147,6 +147,18 @@ class Posterior:
         ----------
         n_trees : how many trees are used, evenly spread by weight; fewer where tables are very large.
         random_state : for what the model draws, which the data are compared with.
+
+        Returns
+        -------
+        ModelCheck
+            The checks; it prints as a table.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> checks = ct.sample_trees(X, random_state=0, progress=False).check()
+        >>> 0.0 < checks["noise"].p_value <= 1.0
+        True
         """
         from .diagnostics.model_checks import check, usual_check
 
@@ -169,13 +181,37 @@ class Posterior:
         progress : True, False, "auto" (a progress bar on a terminal) or a function of (draws done, draws).
 
         The result has `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
+
+        Returns
+        -------
+        LeaveOneOut
+            With `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0, noise=0.1)
+        >>> post = ct.sample_trees(X, noise=0.1, random_state=0, progress=False)
+        >>> post.loo(progress=False).pointwise.shape
+        (12,)
         """
         return loo(self, n_draws, n_jobs, progress)
 
     # Which tree
 
     def map_tree(self) -> Tree:
-        """The sampled tree with the highest log joint."""
+        """The sampled tree with the highest log joint.
+
+        Returns
+        -------
+        Tree
+            One of `trees`.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).map_tree().n
+        8
+        """
         if self.log_joint is None:
             raise InputError("This posterior has no log_joint, so map_tree() cannot rank its trees: use mcc_tree().")
         possible = np.where((self.weights > 0) & ~np.isnan(self.log_joint), self.log_joint, -np.inf)
@@ -185,6 +221,17 @@ class Posterior:
         """The maximum clade credibility tree: of the sampled topologies the one with the highest Σ log clade support.
 
         Times are medians over the trees that contain the clade, raised where it would be older than the one around it.
+
+        Returns
+        -------
+        Tree
+            With the topology of one of `trees`.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).mcc_tree().n
+        8
         """
         return mcc_tree(self)
 
@@ -195,6 +242,17 @@ class Posterior:
         (average linkage of D̄, the mean log size of the smallest clade that holds both). The time of a node is the mean
         time of the closest clade of each draw, raised where a child would be above its parent; its `heights`, by which
         it is cut, are mean D̄.
+
+        Returns
+        -------
+        Tree
+            The same one each time.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).mean_tree().n
+        8
         """
         return mean_tree(self)
 
@@ -202,6 +260,23 @@ class Posterior:
         """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).
 
         Where no clade has enough support, a node has more than two children.
+
+        Parameters
+        ----------
+        min_support : float
+            From 0.5 to 1.
+
+        Returns
+        -------
+        ConsensusTree
+            With the support of each clade.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> tree = ct.sample_trees(X, random_state=0, progress=False).consensus(0.7)
+        >>> bool(tree.support.min() > 0.7)
+        True
         """
         return majority_rule(self, min_support)
 
@@ -212,6 +287,25 @@ class Posterior:
         "transfer" is 1 - E[δ] / min(size - 1, n - size), δ the least number of leaves that must move to make it a
         clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
         Where a DataFrame was fitted, it is a Series, one number for each merge.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree of the same leaves.
+        kind : {"exact", "transfer"}
+            Which support.
+
+        Returns
+        -------
+        ndarray or Series (n-1,)
+            From 0 to 1, the root's being 1.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> post = ct.sample_trees(X, random_state=0, progress=False)
+        >>> post.clade_support(post.mean_tree(), kind="transfer").shape
+        (7,)
         """
         check_choice("kind", kind, ("exact", "transfer"))
         tree = with_leaves_as(tree, self.labels)
@@ -247,13 +341,48 @@ class Posterior:
         They are quantiles of the time of the closest clade of each draw, the same one or one with a few leaves moved;
         NaN where fewer than 2 / (1 - level) draws have one, so that each tail holds one. Ends below those of a merge
         below are raised to them. Where a DataFrame was fitted, they are one.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree of the same leaves.
+        level : float
+            Probability of the intervals.
+
+        Returns
+        -------
+        ndarray or DataFrame (n-1, 2)
+            Lower and upper ends.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> post = ct.sample_trees(X, random_state=0, progress=False)
+        >>> low, high = post.node_times(post.mean_tree()).T
         """
         level = check_level("level", level)
         interval = node_times.intervals(self, with_leaves_as(tree, self.labels), level)
         return pandas_output.as_fitted(self, interval, ["low", "high"], by_leaf=False)
 
     def cophenetic(self, log: bool = False) -> np.ndarray:
-        """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
+        """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf).
+
+        Parameters
+        ----------
+        log : bool
+            Whether the logarithm of the time is averaged.
+
+        Returns
+        -------
+        ndarray (n, n)
+            Symmetric.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).cophenetic().shape
+        (8, 8)
+        """
         counts = self.weights > 0
         times = self.draws.times[counts]
         with np.errstate(divide="ignore"):
@@ -306,6 +435,13 @@ class Posterior:
         Returns
         -------
         (n,) array, or a Series with the index of the DataFrame that was fitted.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> labels = ct.sample_trees(X, random_state=0, progress=False).cut(3)
+        >>> sorted(set(labels.tolist()))
+        [0, 1, 2]
         """
         labels = self.mean_tree().cut(n_clusters, time=time, outliers=outliers)
         return pandas_output.as_fitted(self, labels, "cluster", by_leaf=True)
@@ -380,6 +516,19 @@ class Posterior:
         groups : (n,) labels, as of `cut` (-1 is not explained), or one group of leaves, as `support` takes it: names,
             positions or a mask. One group is cluster 0 of the result.
         level : float between 0 and 1
+
+        Returns
+        -------
+        DataFrame
+            Sorted by cluster and rank.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.sample_trees(X, random_state=0, progress=False)
+        >>> frame = post.explain(post.cut(2))
+        >>> len(frame)
+        6
         """
         return explain(self, groups, level).frame()
 
@@ -421,7 +570,24 @@ class Posterior:
         return self._select(chosen)
 
     def thin(self, k: int) -> "Posterior":
-        """Keep every k-th draw of each chain."""
+        """Keep every k-th draw of each chain.
+
+        Parameters
+        ----------
+        k : int
+            At least 1.
+
+        Returns
+        -------
+        Posterior
+            With fewer draws.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> len(ct.sample_trees(X, n_samples=100, random_state=0, progress=False).thin(10))
+        10
+        """
         check_count("k", k)
         return self._select(np.sort(np.concatenate([draws[::k] for draws in by_chain(self.draws.chain)])))
 
@@ -452,6 +618,18 @@ class Posterior:
         n_trees : how many of the posterior's trees are used, evenly spread by weight.
         n_clades : how many sister clades are kept for each row.
         random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
+
+        Returns
+        -------
+        Placement
+            With `log_density` (m,), `nearest_clades(i)` and `time_interval(level)`.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.sample_trees(X, random_state=0, progress=False)
+        >>> placed = post.place(X[:2] + 0.1)
+        >>> probability, clade = placed.nearest_clades(0)[0]
         """
         return place(self, X_new, classes, n_trees, n_clades, random_state)
 
@@ -475,6 +653,19 @@ class Posterior:
             density of each row given all others, as in `loo`, which takes a while; "all", for priorsense: log p(X |
             tree, θ). Both add ``sample_stats.log_likelihood`` and the log priors, ``log_prior``; None adds nothing.
         n_draws, n_jobs, progress : as in `loo`, which then answers at once.
+
+        Returns
+        -------
+        arviz.InferenceData
+            With the groups posterior and sample_stats, and those that were asked for.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> post = ct.sample_trees(X, random_state=0, progress=False)
+        >>> data = post.to_arviz(log_likelihood=None)
+        >>> data.posterior["root_time"].shape
+        (1, 100)
         """
         return to_arviz(self, tail_scale, log_likelihood, n_draws=n_draws, n_jobs=n_jobs, progress=progress)
 
@@ -482,6 +673,23 @@ class Posterior:
         """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.
 
         At most `max_trees` are written, evenly spread by weight; all of them for None.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        max_trees : int, optional
+            How many trees at most.
+
+        Returns
+        -------
+        None
+            The file is written.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).to_nexus("trees.nex", max_trees=50)
         """
         write_nexus(self, path, max_trees)
 
@@ -492,19 +700,79 @@ class Posterior:
         and DendroPy, have the share of the posterior with just this clade (`posterior`), its transfer support
         (`transfer`), the time in this tree (`height`), and median and shortest interval with 95 % of its times
         (`height_median`, `height_95%_HPD`), which are left out where they would rest on a handful of trees.
+
+        Parameters
+        ----------
+        tree : Tree, optional
+            A tree of the same leaves.
+
+        Returns
+        -------
+        str
+            One line that ends in a semicolon.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).to_newick()[-1]
+        ';'
         """
         return annotated_tree(self, tree, "newick")
 
     def to_linkage(self) -> np.ndarray:
-        """The mean tree as a SciPy linkage matrix (n-1, 4)."""
+        """The mean tree as a SciPy linkage matrix (n-1, 4).
+
+        Returns
+        -------
+        ndarray (n-1, 4)
+            For `scipy.cluster.hierarchy`.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).to_linkage().shape
+        (7, 4)
+        """
         return self.mean_tree().to_linkage()
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the mean tree with the supports of its clades; see `coaltree.plotting.dendrogram`."""
+        """Draw the mean tree with the supports of its clades; see `coaltree.plotting.dendrogram`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            With the tree.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ax = ct.sample_trees(X, random_state=0, progress=False).plot()
+        """
         return self.mean_tree().plot(ax, support=self)
 
     def save(self, path: PathLike) -> None:
-        """Write everything to one file, which `coaltree.load` reads."""
+        """Write everything to one file, which `coaltree.load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write, which is replaced if it exists.
+
+        Returns
+        -------
+        None
+            The file is written.
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(8, 3, random_state=0)
+        >>> ct.sample_trees(X, random_state=0, progress=False).save("posterior.npz")
+        """
         from .io.archive import save
 
         save(self, path)

@@ -59,6 +59,18 @@ def write_report(
         columns of ``coaltree fit --label``.
     title : str, optional
     force : whether to overwrite an existing file.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> post = ct.sample_trees(X, random_state=0, progress=False)
+    >>> ct.report.write_report(post, "report.html", n_clusters=3).name
+    'report.html'
     """
     path = as_path(path)
     check_writable(path)
@@ -78,7 +90,25 @@ def report_html(
     classes: Any = None,
     title: str | None = None,
 ) -> str:
-    """Return the report page as text; the arguments are those of `write_report`."""
+    """Return the report page as text; the arguments are those of `write_report`.
+
+    Parameters
+    ----------
+    posterior, n_clusters, classes, title
+        As in `write_report`.
+
+    Returns
+    -------
+    str
+        A page that needs no other file.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> post = ct.sample_trees(X, random_state=0, progress=False)
+    >>> ct.report.report_html(post, n_clusters=3).startswith("<!doctype html>")
+    True
+    """
     suggestion = n_clusters if isinstance(n_clusters, ClusterSuggestion) else posterior.suggest_n_clusters()
     opening = opening_number(posterior, suggestion if n_clusters is None else n_clusters)
     data = figures.leaf_data(posterior)

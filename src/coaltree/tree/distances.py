@@ -18,7 +18,28 @@ from .tree import Tree, in_leaf_order
 
 
 def tree_distance(a: Tree, b: Tree, kind: str = "rf") -> float:
-    """Distance between two trees with the same leaf labels; `kind` is "rf", "branch_score" or "cophenetic"."""
+    """Distance between two trees with the same leaf labels; `kind` is "rf", "branch_score" or "cophenetic".
+
+    Parameters
+    ----------
+    a, b : Tree
+        Trees with the same leaf labels.
+    kind : {"rf", "branch_score", "cophenetic"}
+        The number of clades that only one of the trees has (Robinson & Foulds), the root of the summed squared
+        differences of branch lengths, or the root mean square difference of the times at which two leaves meet.
+
+    Returns
+    -------
+    float
+        0 for equal trees.
+
+    Examples
+    --------
+    >>> a = ct.Tree.from_newick("((a:1,b:1):2,(c:2,d:2):1);")
+    >>> b = ct.Tree.from_newick("((a:1,c:1):2,(b:2,d:2):1);")
+    >>> ct.tree_distance(a, b)
+    4.0
+    """
     check_choice("kind", kind, _DISTANCES)
     check_tree("a", a)
     check_tree("b", b)

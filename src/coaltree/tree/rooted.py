@@ -52,13 +52,46 @@ class RootedTree:
         return np.append(np.zeros(self.n), self._times)
 
     def plot(self, ax: "Axes | None" = None, **options: Any) -> "Axes":
-        """Draw a dendrogram and return its axes; options are those of `plotting.dendrogram`."""
+        """Draw a dendrogram and return its axes; options are those of `plotting.dendrogram`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+        options
+            As of `plotting.dendrogram`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            With the tree.
+
+        Examples
+        --------
+        >>> ax = ct.Tree.from_newick("((a:1,b:1):1,c:2);").plot(n_clusters=2)
+        """
         from .. import plotting
 
         return plotting.dendrogram(self, ax=ax, **options)
 
     def svg(self, **options: Any) -> str:
-        """The dendrogram as an SVG element, for pages and notebooks; options are those of `plotting.dendrogram`."""
+        """The dendrogram as an SVG element, for pages and notebooks; options are those of `plotting.dendrogram`.
+
+        Parameters
+        ----------
+        options
+            As of `plotting.dendrogram`.
+
+        Returns
+        -------
+        str
+            The element.
+
+        Examples
+        --------
+        >>> ct.Tree.from_newick("((a:1,b:1):1,c:2);").svg().startswith("<svg")
+        True
+        """
         from io import StringIO
 
         from matplotlib.figure import Figure

@@ -68,7 +68,18 @@ class Tree(RootedTree):
         return self._place
 
     def leaf_order(self) -> np.ndarray:
-        """Return the leaves (n,) from left to right, each merge's first child left of its second."""
+        """Return the leaves (n,) from left to right, each merge's first child left of its second.
+
+        Returns
+        -------
+        ndarray (n,) of int
+            Leaf numbers.
+
+        Examples
+        --------
+        >>> ct.Tree.from_newick("((a:1,b:1):1,c:2);").leaf_order()
+        array([0, 1, 2])
+        """
         return self._layout.order.copy()
 
     @property
@@ -140,6 +151,11 @@ class Tree(RootedTree):
         Returns
         -------
         (n, n) symmetric matrix, 0 on the diagonal; with `pairs`, (m,) times.
+
+        Examples
+        --------
+        >>> ct.Tree.from_newick("((a:1,b:1):1,c:2);").cophenetic([[0, 1], [0, 2]])
+        array([1., 2.])
         """
         if pairs is None:
             from scipy.cluster.hierarchy import cophenet
@@ -162,11 +178,33 @@ class Tree(RootedTree):
 
         Equal sets of leaf numbers have equal keys in every tree of the same n, other sets other keys (two differ
         by chance with probability 1 - 2^-128), so clades are compared and counted without being listed.
+
+        Returns
+        -------
+        ndarray (n-1, 2) of uint64
+            One row for each merge.
+
+        Examples
+        --------
+        >>> tree, other = (ct.Tree.from_newick(f"((a:{t},b:{t}):1,c:{t + 1});") for t in (1, 2))
+        >>> bool((tree.clade_keys() == other.clade_keys()).all())
+        True
         """
         return merges.clade_keys(self._layout)
 
     def clades(self) -> list[frozenset[str]]:
-        """Return the leaf labels under each merge; for large trees use `clade_keys`."""
+        """Return the leaf labels under each merge; for large trees use `clade_keys`.
+
+        Returns
+        -------
+        list of frozenset of str
+            One set for each merge.
+
+        Examples
+        --------
+        >>> sorted(ct.Tree.from_newick("((a:1,b:1):1,c:2);").clades()[0])
+        ['a', 'b']
+        """
         start, size = self._layout.start[self.n :], self._layout.size[self.n :]
         n_bytes = 40 * int(size.sum())  # of a frozenset, on average
         require_memory(n_bytes, f"Listing the clades of {self.n} leaves", "use clade_keys() instead")
@@ -174,7 +212,18 @@ class Tree(RootedTree):
         return [frozenset(names[a : a + m]) for a, m in zip(start.tolist(), size.tolist(), strict=True)]
 
     def log_prior(self) -> float:
-        """Return the log density of times and topology under Kingman's coalescent, Σ_k -λ_k Δ_k."""
+        """Return the log density of times and topology under Kingman's coalescent, Σ_k -λ_k Δ_k.
+
+        Returns
+        -------
+        float
+            The log density.
+
+        Examples
+        --------
+        >>> ct.Tree.from_newick("((a:1,b:1):1,c:2);").log_prior()  # three pairs for a time of 1, then one
+        -4.0
+        """
         from ..model.process import coalescent
 
         return float(coalescent.log_prior(self._times))
@@ -191,6 +240,28 @@ class Tree(RootedTree):
         Rows of X are in the order of `labels`; the rows of a DataFrame with these names as its index may come in
         any order. `noise` is the variance of measurement noise as a multiple of the covariance, `errors` (n,) are
         relative standard errors of the leaves.
+
+        Parameters
+        ----------
+        X : array-like (n, d) or DataFrame
+            One row for each leaf.
+        covariance : Covariance, str or (d, d) array
+            Φ, the covariance of the diffusion per unit of time.
+        noise : float
+            Variance of measurement noise, as a multiple of Φ.
+        errors : array-like (n,), optional
+            Relative standard errors of the leaves.
+
+        Returns
+        -------
+        float
+            The log density.
+
+        Examples
+        --------
+        >>> X, tree = ct.simulate(8, 3, random_state=0)
+        >>> tree.log_likelihood(X) > tree.log_likelihood(10.0 * X)
+        True
         """
         from ..model.covariance import as_covariance
         from ..model.process.diffusion import log_likelihood
@@ -221,11 +292,39 @@ class Tree(RootedTree):
         return values[[row_of[label] for label in self._labels]]
 
     def relabel(self, labels: Sequence[Any]) -> "Tree":
-        """Return the same tree with other names for leaves 0 … n-1."""
+        """Return the same tree with other names for leaves 0 … n-1.
+
+        Parameters
+        ----------
+        labels : sequence
+            n different names.
+
+        Returns
+        -------
+        Tree
+            With the same merges and times.
+
+        Examples
+        --------
+        >>> ct.Tree.from_newick("((a:1,b:1):1,c:2);").relabel(["x", "y", "z"]).to_newick()
+        '((x:1.0,y:1.0):1.0,z:2.0);'
+        """
         return unchecked_tree(self._children, self._times, check_labels(labels, self.n))
 
     def to_linkage(self) -> np.ndarray:
-        """Return SciPy's linkage matrix (n-1, 4), heights being merge times; labels are not part of it."""
+        """Return SciPy's linkage matrix (n-1, 4), heights being merge times; labels are not part of it.
+
+        Returns
+        -------
+        ndarray (n-1, 4)
+            For `scipy.cluster.hierarchy`.
+
+        Examples
+        --------
+        >>> ct.Tree.from_newick("((a:1,b:1):1,c:2);").to_linkage()
+        array([[0., 1., 1., 2.],
+               [2., 3., 2., 3.]])
+        """
         return np.column_stack([self._children, self._times, self._layout.size[self.n :]])
 
     @classmethod
@@ -234,6 +333,24 @@ class Tree(RootedTree):
 
         Rows need not be sorted by height. A linkage with inversions (centroid, median) has no such tree and is
         refused.
+
+        Parameters
+        ----------
+        Z : array-like (n-1, 4)
+            Pairs of clusters, heights and sizes, which are not used.
+        labels : sequence, optional
+            Names of the leaves.
+
+        Returns
+        -------
+        Tree
+            With the heights as times.
+
+        Examples
+        --------
+        >>> from scipy.cluster.hierarchy import linkage
+        >>> ct.Tree.from_linkage(linkage([[0.0], [1.0], [5.0]], "average"), ["a", "b", "c"]).clades()[0] == {"a", "b"}
+        True
         """
         children, times = from_linkage(Z)
         return unchecked_tree(children, times, check_labels(labels, len(times) + 1))
@@ -243,6 +360,21 @@ class Tree(RootedTree):
 
         `node_labels` (n-1 strings or numbers, e.g. supports) name the merges. Branch lengths have all their digits:
         `from_newick` gives the same tree, with times that differ by rounding at most.
+
+        Parameters
+        ----------
+        node_labels : sequence, optional
+            n-1 strings or numbers.
+
+        Returns
+        -------
+        str
+            One line that ends in a semicolon.
+
+        Examples
+        --------
+        >>> ct.Tree([[0, 1]], [1.0], ["a", "b"]).to_newick([0.5])
+        '(a:1.0,b:1.0)0.5;'
         """
         if node_labels is not None:
             node_labels = as_names(node_labels, "node_labels", self.n - 1)
@@ -271,6 +403,16 @@ class Tree(RootedTree):
             Whether an underscore outside quotes is one; with False it means a blank, as in NEXUS files.
         tolerance : float
             By how much leaves may differ in depth, as a share of the root's height.
+
+        Returns
+        -------
+        Tree
+            With the leaves' depths as times.
+
+        Examples
+        --------
+        >>> ct.Tree.from_newick("((b:1,a:1):1,c:2);", labels=["a", "b", "c"]).labels
+        ('a', 'b', 'c')
         """
         if not isinstance(text, str):
             raise InputError(f"from_newick reads text, not {type(text).__name__}.")

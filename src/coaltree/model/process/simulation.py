@@ -47,6 +47,12 @@ def simulate(
     -------
     X : (n, d) array
     tree : Tree
+
+    Examples
+    --------
+    >>> X, tree = ct.simulate(8, 2, random_state=0)
+    >>> X.shape, tree.n
+    ((8, 2), 8)
     """
     rng = as_generator(random_state)
     noise = as_noise(noise)

@@ -53,7 +53,25 @@ def save(posterior: Posterior, path: PathLike, run: dict[str, Any] | None = None
 
 
 def load(path: PathLike) -> Posterior:
-    """Read a saved posterior: its file, or the output folder of ``coaltree fit``."""
+    """Read a saved posterior: its file, or the output folder of ``coaltree fit``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, or the folder with its ``posterior.npz``.
+
+    Returns
+    -------
+    Posterior
+        With the draws, the model and the settings that were saved.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(8, 3, random_state=0)
+    >>> ct.sample_trees(X, random_state=0, progress=False).save("posterior.npz")
+    >>> ct.load("posterior.npz").n
+    8
+    """
     if isinstance(path, str | os.PathLike) and os.path.isdir(path):
         path = os.path.join(path, IN_FOLDER)
     posterior, run = read(path)

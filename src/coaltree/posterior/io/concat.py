@@ -16,6 +16,23 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
 
     Where all have a `log_evidence` (runs of an SMC sampler) a run counts by its evidence, so that the result is the
     one importance sample of all particles; otherwise each tree keeps its weight relative to the mean of its run.
+
+    Parameters
+    ----------
+    posteriors : sequence of Posterior
+        At least one; all of the same model.
+
+    Returns
+    -------
+    Posterior
+        With the draws of all.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(8, 3, random_state=0)
+    >>> runs = [ct.sample_trees(X, n_samples=10, random_state=seed, progress=False) for seed in (0, 1)]
+    >>> len(ct.concat(runs))
+    20
     """
     with contextlib.suppress(TypeError):  # of what has no items
         posteriors = list(posteriors)
