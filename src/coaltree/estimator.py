@@ -41,6 +41,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     support_ : (n-1,) transfer support of its clades, 1 where all trees have it; see `Posterior.clade_support`.
     posterior_ : Posterior, with the probability of each cluster for each row and how stable it is.
     n_features_in_, feature_names_in_ : columns seen by `fit`.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> model = ct.CoalescentClustering(3, n_samples=20, n_warmup=20, random_state=0).fit(X)
+    >>> sorted(set(model.labels_.tolist()))
+    [0, 1, 2]
     """
 
     labels_: np.ndarray

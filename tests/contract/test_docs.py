@@ -4,6 +4,9 @@ Here the chains are short; `make verify` runs every line as it is shown. The sit
 built (`make docs`), which fails where one of them does.
 """
 
+import doctest
+import importlib
+import inspect
 import json
 import re
 import shlex
@@ -11,13 +14,21 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 
+import numpy as np
 import pytest
 
 import coaltree as ct
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_made" not in path.parts)]
+SOURCE = ROOT / "src"
+WITH_EXAMPLES = sorted(
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    for path in SOURCE.rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
 NOTEBOOKS = sorted((ROOT / "docs" / "start").glob("*.ipynb"))
 
 
@@ -155,6 +166,46 @@ def test_every_public_name_is_in_the_reference():
         own = {inner for inner, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
         public |= {f"coaltree.{name}.{inner}" for inner in getattr(module, "__all__", own) if inner[0] != "_"}
     assert public - documented == set()
+
+
+def public_docstrings():
+    """{name: object} of public functions and classes, and of the methods of those that answer questions."""
+    found = {}
+    for name in set(ct.__all__) - {"__version__"}:
+        value = getattr(ct, name)
+        if not inspect.ismodule(value):
+            found[name] = value
+            continue
+        own = [n for n, v in vars(value).items() if inspect.isfunction(v) and v.__module__ == value.__name__]
+        found |= {f"{name}.{n}": getattr(value, n) for n in getattr(value, "__all__", own) if n[0] != "_"}
+    for owner in (ct.Posterior, ct.Tree, ct.CoalescentClustering):
+        parts = [part for part in owner.__mro__ if part.__module__.startswith("coaltree")]
+        names = {n for part in parts for n, v in vars(part).items() if isinstance(v, FunctionType | classmethod)}
+        found |= {f"{owner.__name__}.{n}": getattr(owner, n) for n in names if n[0] != "_"}
+    return {n: v for n, v in found.items() if not (inspect.isclass(v) and issubclass(v, Exception | tuple))}
+
+
+def test_public_docstrings_have_their_sections():
+    public, lacking = public_docstrings(), []
+    for name, value in public.items():
+        wanted = ["Examples"]
+        if not inspect.isclass(value):
+            wanted += ["Returns", *(["Parameters"] if set(inspect.signature(value).parameters) - {"self"} else [])]
+        lacking += [f"{name}: {s}" for s in wanted if f"\n{s}\n---" not in (inspect.getdoc(value) or "")]
+    assert lacking == []
+    assert {"Posterior.cut", "Tree.svg", "metrics.agreement", "fit", "Regraft"} <= set(public)
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
+def test_examples_in_docstrings_run(module, monkeypatch, tmp_path):
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    pyplot.switch_backend("Agg")
+    failed, attempted = doctest.testmod(importlib.import_module(module), extraglobs={"ct": ct, "np": np})
+    pyplot.close("all")
+    assert failed == 0 < attempted
 
 
 def test_links_between_pages_lead_somewhere():

@@ -65,6 +65,13 @@ class Posterior:
         Stacked trees and parameters, with the chain and the weight of each.
     info : mapping
         Settings and diagnostics of the run.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+    >>> post.trees[0].n
+    12
     """
 
     model: Model  #: The table with its leaves, covariance and noise.

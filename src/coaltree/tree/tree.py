@@ -29,6 +29,12 @@ class Tree(RootedTree):
     """A coalescent tree, or any other rooted binary ultrametric tree.
 
     Two trees are equal if their arrays and labels are; to compare topologies alone, compare `clade_keys()`.
+
+    Examples
+    --------
+    >>> tree = ct.Tree([[0, 1], [3, 2]], [1.0, 2.0], ["a", "b", "c"])
+    >>> tree.to_newick()
+    '((a:1.0,b:1.0):1.0,c:2.0);'
     """
 
     __slots__ = ("_children", "_place")

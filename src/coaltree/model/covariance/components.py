@@ -35,6 +35,13 @@ class Components(Full):
     residual_variance ~ InverseGamma(α, β) is the variance σ² of the other directions; by default α = ½,
     β = ½ · mean column variance. "auto" is the largest K with 3 K (K + 1) <= n rows, at least 2, and at most one less
     than the directions that the rows span. `loadings`, `centre` and `scale` are those of the columns; fit finds them.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(12, 30))
+    >>> post = ct.fit(X, ct.Components(2), n_samples=10, n_warmup=10, random_state=0, progress=False)
+    >>> post.theta["Phi"].shape
+    (20, 2, 2)
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("Phi", "residual_variance", "amplitude")

@@ -51,7 +51,14 @@ def _check_columns(name: str, n_columns: int, d: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Covariance):
-    """Φ = Phi as given; nothing is learnt. (`Full(Phi, learn="amplitude")` learns the scale of a given matrix.)"""
+    """Φ = Phi as given; nothing is learnt. (`Full(Phi, learn="amplitude")` learns the scale of a given matrix.)
+
+    Examples
+    --------
+    >>> ct.Fixed([[2.0, 0.0], [0.0, 1.0]]).matrix(2)
+    array([[2., 0.],
+           [0., 1.]])
+    """
 
     Phi: Any
 
@@ -120,6 +127,12 @@ class Spherical(_ConjugateCovariance):
 
     amplitude ~ InverseGamma(α, β);  amplitude | U ~ InverseGamma(α + (n-1)d/2, β + ½ Σ u²).
     Default: α = ½, β = ½ · mean column variance (worth one number of the data's own size).
+
+    Examples
+    --------
+    >>> ct.Spherical(amplitude=2.0).matrix(2)
+    array([[2., 0.],
+           [0., 2.]])
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
@@ -147,6 +160,12 @@ class Diagonal(_ConjugateCovariance):
     variances_j ~ InverseGamma(α_j, β_j);  variances_j | U ~ InverseGamma(α_j + (n-1)/2, β_j + ½ Σ_k u_kj² / amplitude).
     Default: α_j = ½, β_j = ½ · variance of column j. `learn=True` learns the variances and keeps `amplitude` as their
     unit; `learn="amplitude"` keeps their ratios. `variances=None`: the columns' own variances (1 without data).
+
+    Examples
+    --------
+    >>> ct.Diagonal([1.0, 4.0]).matrix(2)
+    array([[1., 0.],
+           [0., 4.]])
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("variances", "amplitude")
@@ -221,6 +240,12 @@ class Scaled(Diagonal):
 
     amplitude ~ InverseGamma(α, β);  amplitude | U ~ InverseGamma(α + (n-1)d/2, β + ½ Σ_k Σ_j u_kj² / variances_j).
     Default: α = β = ½. `variances=None`: the columns' observed variances, missing values aside (1 without data).
+
+    Examples
+    --------
+    >>> ct.Scaled([1.0, 4.0], amplitude=2.0).matrix(2)
+    array([[2., 0.],
+           [0., 8.]])
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
@@ -243,6 +268,11 @@ class Full(_ConjugateCovariance):
     Default: ν = d, S = diag(column variances), so that each diagonal element has `Diagonal`'s default prior.
     `learn=True` learns Phi and keeps `amplitude` as its unit; `learn="amplitude"` keeps Phi's shape.
     `Phi=None` starts from the columns' own variances (the identity without data).
+
+    Examples
+    --------
+    >>> ct.Full([[1.0, 0.5], [0.5, 1.0]]).learnt
+    ('Phi',)
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("Phi", "amplitude")

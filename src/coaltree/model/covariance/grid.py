@@ -58,6 +58,11 @@ class Matern32(KernelCovariance):
     each length log-normal about the geometric mean of 1 and the (longest) axis, these two lying at -2 and +2 standard
     deviations (no less than 1 on the log scale); noise log-normal about 0.1, a decade for a standard deviation;
     amplitude InverseGamma(½, ½ · mean column variance).
+
+    Examples
+    --------
+    >>> ct.Matern32(length=1.5, noise=0.1, grid=(2, 3)).matrix(6).shape
+    (6, 6)
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude", "length", "noise")

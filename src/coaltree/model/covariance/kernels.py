@@ -175,6 +175,11 @@ class SquaredExponential(KernelCovariance):
     distance between inputs, these two lying at -2 and +2 standard deviations (no less than 1 on the log scale); noise
     log-normal about 0.1, a decade for a standard deviation; amplitude InverseGamma(½, ½ · mean column variance).
     This noise is part of Φ and diffuses along the tree; measurement noise of rows is `fit`'s ``noise=``, a `Noise`.
+
+    Examples
+    --------
+    >>> ct.SquaredExponential(length2=2.0, noise=0.1).learnt
+    ('amplitude', 'length2', 'noise')
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude", "length2", "noise")
@@ -233,6 +238,12 @@ class Kernel(KernelCovariance):
     The free hyperparameters of k are learnt under its own names, log-uniform within its own bounds unless `priors`
     says otherwise (the bounds always hold). An overall factor inside k would repeat the amplitude, and is refused:
     leave it out, or make it fixed. inputs=None means 0 … d-1.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    >>> ct.Kernel(RBF(1.5) + WhiteKernel(0.2)).learnt
+    ('amplitude', 'k1__length_scale', 'k2__noise_level')
     """
 
     k: Any

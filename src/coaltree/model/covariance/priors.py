@@ -59,7 +59,12 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class InverseGamma(Prior):
-    """p(x) = scale^shape / Γ(shape) · x^(-shape-1) · exp(-scale/x); both 0 mean the improper 1/x."""
+    """p(x) = scale^shape / Γ(shape) · x^(-shape-1) · exp(-scale/x); both 0 mean the improper 1/x.
+
+    Examples
+    --------
+    >>> covariance = ct.Spherical(priors={"amplitude": ct.InverseGamma(2.0, 1.0)})
+    """
 
     shape: Any
     scale: Any
@@ -93,7 +98,12 @@ class InverseGamma(Prior):
 
 @dataclass(frozen=True, eq=False)
 class LogNormal(Prior):
-    """log x ~ N(log median, sd²)."""
+    """log x ~ N(log median, sd²).
+
+    Examples
+    --------
+    >>> noise = ct.Noise(prior=ct.LogNormal(0.1, 1.0))
+    """
 
     median: Any
     sd: Any
@@ -116,7 +126,13 @@ class LogNormal(Prior):
 
 @dataclass(frozen=True, eq=False)
 class LogUniform(Prior):
-    """log x uniform between log low and log high."""
+    """log x uniform between log low and log high.
+
+    Examples
+    --------
+    >>> ct.LogUniform(0.1, 10.0).log_density(11.0)
+    -inf
+    """
 
     low: Any
     high: Any
@@ -137,7 +153,12 @@ class LogUniform(Prior):
 
 @dataclass(frozen=True, eq=False)
 class InverseWishart(Prior):
-    """p(Φ) = |S|^(ν/2) / (2^(νd/2) Γ_d(ν/2)) · |Φ|^(-(ν+d+1)/2) · exp(-½ tr(S Φ⁻¹)), ν = `df`, S = `scale`."""
+    """p(Φ) = |S|^(ν/2) / (2^(νd/2) Γ_d(ν/2)) · |Φ|^(-(ν+d+1)/2) · exp(-½ tr(S Φ⁻¹)), ν = `df`, S = `scale`.
+
+    Examples
+    --------
+    >>> covariance = ct.Full(priors={"Phi": ct.InverseWishart(5.0, np.eye(3))})
+    """
 
     df: Any
     scale: Any

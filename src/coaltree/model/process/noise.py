@@ -45,6 +45,12 @@ class Noise:
     prior : LogNormal, optional
         Of a learnt level. The default has median 0.1 and log standard deviation 2, cut off below where values are
         rounded.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> noise = ct.Noise(tails="student", df=3)
+    >>> post = ct.fit(X, noise=noise, n_samples=20, n_warmup=20, random_state=0, progress=False)
     """
 
     level: Any = "learn"

@@ -141,18 +141,39 @@ class _GreedyTree(Sampler):
 
 @dataclass(frozen=True)
 class MGreedy(_GreedyTree):
-    """The pair with the earliest mode of log v merges (Henao & Lucas 2012, as printed)."""
+    """The pair with the earliest mode of log v merges (Henao & Lucas 2012, as printed).
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.MGreedy(), progress=False))
+    1
+    """
 
 
 @dataclass(frozen=True)
 class GreedyTeh(_GreedyTree):
-    """The pair with the earliest mode of v merges (Teh et al. 2008)."""
+    """The pair with the earliest mode of v merges (Teh et al. 2008).
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.GreedyTeh(), progress=False))
+    1
+    """
 
     _rule = TEH_MODE
 
 
 @dataclass(frozen=True)
 class Greedy(_GreedyTree):
-    """The baseline that Henao & Lucas ascribe to Teh et al.; kept for comparison."""
+    """The baseline that Henao & Lucas ascribe to Teh et al.; kept for comparison.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.Greedy(), progress=False))
+    1
+    """
 
     _rule = PRINTED_TEH_MODE

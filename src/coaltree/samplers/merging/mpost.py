@@ -60,6 +60,12 @@ class MPost1(SMC):
     n_particles, resample_below : as in every sequential sampler.
     weights : "exact" or "printed"
         "exact" gives an unbiased estimate of the evidence; "printed" is the paper's formula, for comparison.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.MPost1(n_particles=50), random_state=0, progress=False))
+    50
     """
 
     weights: str = "exact"
@@ -76,14 +82,28 @@ class MPost1(SMC):
 
 @dataclass(frozen=True)
 class MPost2(MPost1):
-    """As MPost1, with the coalescent's rate dropped inside the Bessel integral when the pair is drawn."""
+    """As MPost1, with the coalescent's rate dropped inside the Bessel integral when the pair is drawn.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.MPost2(n_particles=50), random_state=0, progress=False))
+    50
+    """
 
     _drop_rate = True
 
 
 @dataclass(frozen=True)
 class PostPost(SMC):
-    """Each merge from its exact one-step posterior, pair and time (Teh et al. 2008)."""
+    """Each merge from its exact one-step posterior, pair and time (Teh et al. 2008).
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.PostPost(n_particles=50), random_state=0, progress=False))
+    50
+    """
 
     def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
         return MergingPopulation(problem, streams, grow, CUT, False, True, True)

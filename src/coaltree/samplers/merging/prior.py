@@ -39,7 +39,14 @@ def _grow(context: Context, first: Int, last: Int, step: Int) -> None:
 
 @dataclass(frozen=True)
 class Prior(SMC):
-    """Merges proposed by the coalescent itself, weighed by the data."""
+    """Merges proposed by the coalescent itself, weighed by the data.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(4, 2, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.Prior(n_particles=50), random_state=0, progress=False))
+    50
+    """
 
     def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
         population = MergingPopulation(problem, streams, _grow)

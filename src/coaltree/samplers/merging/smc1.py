@@ -190,7 +190,14 @@ class _Race(Population):
 
 @dataclass(frozen=True)
 class SMC1(SMC):
-    """Every pair draws its merge time once; the earliest pair merges (Görür & Teh 2009)."""
+    """Every pair draws its merge time once; the earliest pair merges (Görür & Teh 2009).
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.SMC1(n_particles=50), random_state=0, progress=False))
+    50
+    """
 
     def population(self, problem: Problem, streams: np.ndarray) -> Population:
         return _Race(problem, streams)

@@ -143,6 +143,12 @@ class Insertion(SMC):
         The order in which distinct rows are inserted, the same for all particles; random by default.
     n_updates : int
         Regrafting updates of each tree before every row.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> len(ct.sample_trees(X, sampler=ct.Insertion(n_particles=50), random_state=0, progress=False))
+    50
     """
 
     order: tuple[int, ...] | None = None

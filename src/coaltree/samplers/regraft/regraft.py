@@ -57,6 +57,11 @@ class Regraft(Sampler):
         With the last one, or an unrelated tree, use "all": local updates rarely find the place of a misplaced leaf.
     global_share : float, optional
         Share of local updates that consider every branch; by default eight per sweep.
+
+    Examples
+    --------
+    >>> X, _ = ct.simulate(12, 3, random_state=0)
+    >>> post = ct.sample_trees(X, sampler=ct.Regraft(candidates="all"), random_state=0, progress=False)
     """
 
     candidates: str = "auto"
