@@ -9,7 +9,6 @@ from sklearn.datasets import load_iris
 
 import coaltree as ct
 from coaltree.cli import main
-from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.report import report_html
 from tests.pages import content_of
 from tests.posteriors import random_posterior
@@ -77,10 +76,6 @@ def post(request):
     return request.param()
 
 
-def same_clusters(one, other):
-    return len(set(zip(one, other, strict=True))) == len(set(one)) == len(set(other))
-
-
 # The posterior
 
 
@@ -92,28 +87,6 @@ def test_cut_clusters_are_those_of_the_mean_tree(post):
         assert post.cut(k).max() + 1 == k
     for time in (0.0, *tree.times[[0, len(tree.times) // 2, -3]], 1e9):
         np.testing.assert_array_equal(post.cut(time=time), tree.cut(time=time))
-
-
-def test_cut_does_not_depend_on_the_order_of_rows(post):
-    """Leaf i becomes leaf moved[i] and keeps its name."""
-    moved = np.random.default_rng(0).permutation(post.n)
-    number = np.append(moved, np.arange(post.n, 2 * post.n - 1))
-    names = [post.labels[i] for i in np.argsort(moved)]
-    other = posterior_of_trees(
-        number[post.draws.children], post.draws.times, log_weights=post.draws.log_weights, labels=names
-    )
-    plain = posterior_of_trees(
-        post.draws.children, post.draws.times, log_weights=post.draws.log_weights, labels=post.labels
-    )
-    times = [dict(zip(p.mean_tree().clades(), p.mean_tree().times.tolist(), strict=True)) for p in (plain, other)]
-    assert times[0] == times[1]
-    for k in NUMBERS:
-        for outliers in (False, True):
-            a, b = plain.cut(k, outliers=outliers), other.cut(k, outliers=outliers)[moved]
-            assert same_clusters(a.tolist(), b.tolist())
-            np.testing.assert_array_equal(a < 0, b < 0)
-        together = other.coclustering(k)[np.ix_(moved, moved)]
-        np.testing.assert_allclose(plain.coclustering(k), together, atol=1e-12)
 
 
 # The estimator

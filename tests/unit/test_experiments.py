@@ -2,9 +2,7 @@
 
 import argparse
 import csv
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,19 +15,12 @@ from experiments.henao_lucas_2012 import (
     table1_structure,
     table2_covariance,
     table3_greedy,
-    usps,
 )
 
 
 @pytest.fixture
 def options(tmp_path):
     return argparse.Namespace(replicates=2, jobs=1, data=None, out=tmp_path)
-
-
-def needs(name):
-    folder = os.environ.get("COALTREE_DATA")
-    if not folder or not (Path(folder) / name).exists():
-        pytest.skip(f"COALTREE_DATA does not name a folder with {name}")
 
 
 @pytest.fixture(autouse=True)
@@ -81,17 +72,6 @@ def test_digits(options):
     scores = {row["method"]: float(row["area"]) for row in rows_of(options.out, "digits")}
     assert scores["regraft, Spherical"] > 0.5  # labels at random give about 0.35
     assert (options.out / "digits_tree.png").stat().st_size > 1000
-
-
-@pytest.mark.slow
-def test_usps(options, monkeypatch):
-    needs("usps.npz")
-    monkeypatch.setattr(usps, "REGRAFT_ITERATIONS", 10)
-    monkeypatch.setattr(usps, "WARMUP", 2)
-    monkeypatch.setattr(usps, "ITERATIONS", 5)
-    usps.run(options, per_digit=3, sweep=False)
-    page_of(options.out, "usps")
-    assert {row["summary"] for row in rows_of(options.out, "usps")} >= {"draws", "MAP", "MCC", "mean log time"}
 
 
 def test_average_of_log_times_gives_back_a_tree_that_all_draws_share():

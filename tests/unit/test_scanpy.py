@@ -83,22 +83,3 @@ def test_dendrogram_is_less_certain_of_a_rare_kind(fitted):
         label: 1 / np.sum(1 / variances[posterior.model.groups == i]) for i, label in enumerate(posterior.labels)
     }
     assert of_leaf["rare"] > 5 * of_leaf["T cell"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"groupby": "type"}, "has no column 'type'"),
-        ({"groupby": "number"}, "is not categorical"),
-        ({"groupby": "kind", "use_rep": "X_umap"}, "has no 'X_umap'"),
-        ({"groupby": "one"}, "one group only"),
-        ({"groupby": "gaps"}, "4 cells have no group"),
-        ({"groupby": ["batch", "gaps"]}, "4 cells have no group in 'gaps'"),
-    ],
-)
-def test_dendrogram_refuses_wrong_groups(adata, settings, sentence):
-    adata.obs["number"] = 1.0
-    adata.obs["one"] = pd.Categorical(["x"] * adata.n_obs)
-    adata.obs["gaps"] = adata.obs["kind"].where(adata.obs["kind"] != "rare")
-    with pytest.raises(ct.InputError, match=sentence):
-        ct.scanpy.dendrogram(adata, **settings)

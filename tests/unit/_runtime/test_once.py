@@ -17,10 +17,3 @@ def test_once_asks_once():
     del one
     gc.collect()
     assert count(other) == 2 and count(Thing()) == 3
-
-
-def test_once_keeps_the_last_of_others():
-    asked = []
-    count = once(lambda thing, about: asked.append(about) or len(asked))
-    thing, a, b = Thing(), Thing(), Thing()
-    assert [count(thing, a), count(thing, a), count(thing, b), count(thing, a)] == [1, 1, 2, 3]

@@ -9,7 +9,6 @@ from hypothesis import given
 
 import coaltree as ct
 from coaltree import InputError, Tree
-from coaltree._runtime import memory
 from coaltree.tree import unchecked_tree
 from tests.reference import likelihood
 from tests.reference import trees as slow
@@ -90,13 +89,6 @@ def test_tree_equality_hash_and_pickle(tree):
     longer = Tree(tree.children, np.append(tree.times[:-1], tree.times[-1] + 1e299), tree.labels)
     assert longer != tree
     assert (tree == "tree") is False
-
-
-def test_cophenetic_refuses_what_memory_cannot_hold(tree, monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
-    with pytest.raises(InputError, match=r"cophenetic matrix of 4 leaves would need 0\.0 GB .* ask for single pairs"):
-        tree.cophenetic()
-    np.testing.assert_array_equal(tree.cophenetic(pairs=[[0, 2], [0, 1], [3, 3]]), [2, 4, 0])
 
 
 def test_log_prior_is_the_coalescents(tree):

@@ -64,14 +64,6 @@ def test_read_file_describes_how_it_read(tmp_path):
         "  first row  anna: 1.72, 63",
         "  read with  separator ';', header in line 1, rows named by the column 'name'",
     ]
-    path.write_text("\n".join(["1.5\t?" + "\t7" * 7, "1.5\t2" + "\t7" * 7]), encoding="utf-8")
-    assert read_file(path, TableOptions()).description.splitlines() == [
-        "x.csv: 2 rows, 9 columns",
-        "  columns    0, 1, 2, 3, 4, 5 and 3 more",
-        "  first row  0: 1.5, –, 7, 7, 7, 7 and 3 more",
-        "  read with  separator tab, no header, rows named by their number, from 0",
-        "  missing    1 of 18 values",
-    ]
     path.write_text('price,share,open,a,b\n"$1,200",10 %,yes,1,\n$15,5 %,no,2,NA\n\n')
     source = read_file(path, TableOptions())
     assert source.table.values.tolist() == [[1200.0, 10.0, 1.0, 1.0], [15.0, 5.0, 0.0, 2.0]]

@@ -100,6 +100,7 @@ def test_given_directions_are_kept_and_bad_ones_refused():
         ct.sample_trees(wide(), covariance="components")
 
 
+@pytest.mark.slow
 def test_a_table_of_a_hundred_thousand_columns_takes_seconds_and_little_memory():
     code = """
 import re, time, warnings

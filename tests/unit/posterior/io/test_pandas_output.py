@@ -53,15 +53,3 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     assert list(post[:4].cut(2).index) == numbers
     assert list(ct.concat([post, post]).cut(2).index) == numbers
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
-
-
-def test_in_order_of_takes_a_shuffled_series_beside_an_array_as_it_stands():
-    """Leaves of an array are numbered; a Series whose index is those numbers, shuffled, is in the order of the rows."""
-    X = np.vstack([np.zeros((4, 2)), np.full((4, 2), 9.0)]) + np.random.default_rng(0).normal(0, 0.1, (8, 2))
-    post = ct.fit(X, n_samples=10, n_warmup=5, n_chains=1, random_state=0, noise=0.0, progress=False)
-    kind = np.repeat([0, 1], 4)
-    shuffled = pd.Series(kind, index=[3, 0, 6, 1, 7, 2, 5, 4])
-    purity = ct.metrics.dendrogram_purity(post, kind)
-    assert ct.metrics.dendrogram_purity(post, shuffled) == purity > 0.9
-    assert ct.metrics.dendrogram_purity(post, shuffled.sort_index().to_numpy()) < 0.9  # had the index been heeded
-    np.testing.assert_array_equal(np.asarray(post.membership(shuffled)), np.asarray(post.membership(kind)))

@@ -160,25 +160,6 @@ def test_mean_tree_times_are_means_where_all_trees_have_one_topology_and_one_ord
     np.testing.assert_allclose(found.times, [mean[clade] for clade in leaf_sets(found)], rtol=2e-9)
 
 
-def test_mean_tree_keeps_a_clade_of_five_hundred_leaves_beside_an_outlier():
-    """The outlier is somewhere inside in 48 of 100 trees, and D̄ alone would put it inside."""
-    rng = np.random.default_rng(0)
-    n = 501
-    drawn = []
-    for t in range(100):
-        if t % 2 or t < 4:
-            inner = random_tree(n - 1, rng)
-            number = np.append(np.arange(n - 1), np.arange(n, 2 * n - 2))
-            children = np.append(number[inner.children], [[2 * n - 3, n - 1]], axis=0)
-            drawn.append(ct.Tree(children, np.append(inner.times, 2 * inner.times[-1])))
-        else:
-            drawn.append(random_tree(n, rng))
-    post = stacked(drawn)
-    wanted = frozenset(range(n - 1))
-    assert summaries.clade_frequencies(listed(post), post.weights)[wanted] == pytest.approx(0.52)
-    assert wanted in leaf_sets(post.mean_tree())
-
-
 def test_mean_tree_joins_duplicates_at_time_0():
     """Leaves 0 … 3 are copies that meet in another order in each tree, and so are 4 and 5."""
     rng = np.random.default_rng(0)
