@@ -205,7 +205,7 @@ def test_examples_in_docstrings_run(module, monkeypatch, tmp_path):
     pyplot.switch_backend("Agg")
     failed, attempted = doctest.testmod(importlib.import_module(module), extraglobs={"ct": ct, "np": np})
     pyplot.close("all")
-    assert failed == 0 < attempted
+    assert failed == 0 and (attempted or module == "coaltree.scanpy")  # which is of AnnData
 
 
 def test_links_between_pages_lead_somewhere():

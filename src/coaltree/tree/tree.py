@@ -329,7 +329,7 @@ class Tree(RootedTree):
         --------
         >>> ct.Tree.from_newick("((a:1,b:1):1,c:2);").to_linkage()
         array([[0., 1., 1., 2.],
-               [2., 3., 2., 3.]])
+               [3., 2., 2., 3.]])
         """
         return np.column_stack([self._children, self._times, self._layout.size[self.n :]])
 
