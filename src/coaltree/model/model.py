@@ -16,7 +16,6 @@ import numpy as np
 from ..errors import InputError
 from ..tree.merges import restricted, restricted_trees
 from .covariance import Components, Covariance, CovarianceLike, Scaled, as_covariance
-from .covariance.base import cholesky_whitener
 from .data.columns import choose_columns, named_columns, warn_of_scales
 from .data.leaves import NO_LEAVES, Leaves, read_leaves
 from .data.missing import agreeing_pair, missing_entries
@@ -333,8 +332,7 @@ class Model(NamedTuple):
     def _problem_in(
         self, columns: np.ndarray, values: np.ndarray, variances: np.ndarray, covariance: Covariance
     ) -> Problem:
-        matrix = covariance.matrix(values.shape[1])[np.ix_(columns, columns)]
-        whitener = cholesky_whitener(matrix, "the covariance of the observed columns")
+        whitener = covariance.whitener(values.shape[1], columns)
         W = np.ascontiguousarray(whitener.whiten(values[:, columns] - values[:, columns].mean(axis=0)))
         problem = Problem(W, len(columns), float(whitener.log_det), variances)
         if self.replicates is None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,12 +19,14 @@ from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
-from .priors import InverseGamma, Prior, solve_lower
+from .priors import InverseGamma, InverseWishart, Prior, solve_lower
 
 # Kernel matrices K + noise·I are formed with the noise no lower than this (relative to K's unit diagonal), so that a
 # smooth kernel stays positive definite in double precision. Nothing else is ever added to a matrix.
 NOISE_FLOOR = 1e-10
 
+# The exact updates need conjugate priors.
+_CONJUGATE = {"Phi": InverseWishart} | dict.fromkeys(("amplitude", "variances", "residual_variance"), InverseGamma)
 _MAX_VARIANCE = 1e301  # amplitudes are inverted, and multiplied by numbers of the size of n: room for both
 
 
@@ -36,56 +38,38 @@ class Statistics(NamedTuple):
     value: Any
 
 
-class Whitener(Protocol):
+class Whitener(NamedTuple):
     """Φ as a change of coordinates: rows that are whitened have the identity for a covariance."""
 
-    @property
-    def log_det(self) -> float:
-        """Return log |Φ|."""
-
-    def whiten(self, X: np.ndarray) -> np.ndarray:
-        """Turn rows of covariance Φ into rows of covariance I."""
-
-    def color(self, W: np.ndarray) -> np.ndarray:
-        """Undo `whiten`."""
+    whiten: Callable[[np.ndarray], np.ndarray]  # from rows of covariance Φ
+    color: Callable[[np.ndarray], np.ndarray]  # and back
+    log_det: float  # log |Φ|
 
 
-class DiagonalWhitener(NamedTuple):
-    """Φ = diag(sd²): W = X / sd."""
-
-    sd: float | np.ndarray
-    log_det: float
-
-    def whiten(self, X: np.ndarray) -> np.ndarray:
-        return np.asarray(X / self.sd)
-
-    def color(self, W: np.ndarray) -> np.ndarray:
-        return np.asarray(W * self.sd)
+def by_variances(variances: np.ndarray) -> Whitener:
+    """Φ = diag(variances): W = X / sd."""
+    sd = np.sqrt(variances)
+    return Whitener(lambda X: X / sd, lambda W: W * sd, float(np.log(variances).sum()))
 
 
-class CholeskyWhitener(NamedTuple):
+def by_factor(chol: np.ndarray) -> Whitener:
     """Φ = L Lᵀ: W = X L⁻ᵀ."""
 
-    chol: np.ndarray
-    log_det: float
+    def whiten(X: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(solve_lower(chol, np.asarray(X, dtype=np.float64).T).T)
 
-    def whiten(self, X: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(solve_lower(np.asarray(self.chol), np.asarray(X, dtype=np.float64).T).T)
-
-    def color(self, W: np.ndarray) -> np.ndarray:
-        return np.asarray(W @ self.chol.T)
+    return Whitener(whiten, lambda W: W @ chol.T, 2.0 * float(np.log(chol.diagonal()).sum()))
 
 
-def cholesky_whitener(matrix: np.ndarray, name: str) -> CholeskyWhitener:
-    """Factorise a dense Φ, or refuse it by its name where it is not positive definite."""
+def factorized(matrix: np.ndarray, name: str) -> np.ndarray:
+    """L of a dense Φ = L Lᵀ, which is refused by its name where it is not positive definite."""
     try:
         chol = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        chol = np.full((1, 1), np.nan)
-    log_det = 2.0 * float(np.log(chol.diagonal()).sum())
-    if not math.isfinite(log_det):
+        chol = np.zeros((1, 1))
+    if not np.all(chol.diagonal() > 0.0):
         raise InputError(f"{name} is not positive definite in double precision; increase its noise.")
-    return CholeskyWhitener(chol, log_det)
+    return chol
 
 
 def read_only(array: ArrayLike) -> np.ndarray:
@@ -121,7 +105,7 @@ class Covariance:
     """A covariance Φ of d columns: an immutable value of which nothing, or some parameters, are learnt."""
 
     parameters: ClassVar[tuple[str, ...]] = ()
-    uses_column_variances: ClassVar[bool] = False  # whether `adapt` needs the data though nothing is learnt
+    is_diagonal: ClassVar[bool] = False
     amplitude: float = 1.0
     learn: Any = False
     priors: Any = MappingProxyType({})
@@ -129,7 +113,7 @@ class Covariance:
     @property
     def learnt(self) -> tuple[str, ...]:
         """Names of the parameters that `update` draws."""
-        if isinstance(self.learn, bool):
+        if isinstance(self.learn, bool | np.bool_):
             return self._learnt_by_default() if self.learn else ()
         return tuple(name for name in self.parameters if name in self.learn)
 
@@ -158,6 +142,15 @@ class Covariance:
     def _replaced(self, **changes: Any) -> Self:
         return replace(self, **changes)  # type: ignore[type-var]
 
+    def _with(self, **drawn: Any) -> Self:
+        """The same with values that need no checks, which would take longer than to draw a small one."""
+        for value in drawn.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        made = object.__new__(type(self))
+        made.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_chol"}, **drawn)
+        return made
+
     def check(self, d: int) -> None:
         """Refuse a number of columns that this covariance cannot have."""
 
@@ -166,30 +159,30 @@ class Covariance:
         """What data must not have for a proper posterior: "constant" or "dependent" columns, "tied" values."""
         return frozenset()
 
-    def of_columns(self, columns: np.ndarray, d: int) -> "Covariance":
-        """The covariance of some of d columns, by their numbers; only asked where `cannot_take` names a reason."""
-        return self if len(columns) == d else self._of_columns(columns, d)
-
-    def _of_columns(self, columns: np.ndarray, d: int) -> "Covariance":
-        return self
-
     def matrix(self, d: int) -> np.ndarray:
         """Φ as a (d, d) array."""
-        raise NotImplementedError
+        return np.diag(self.diagonal(d))
 
-    def whitener(self, d: int) -> Whitener:
-        """An object with `whiten(X)`, `color(W)` and `log_det` = log|Φ|."""
-        return cholesky_whitener(self.matrix(d), "the covariance")
+    def diagonal(self, d: int) -> np.ndarray:
+        """(d,) the diagonal of Φ; one of this and `matrix` is each family's own."""
+        return np.diagonal(self.matrix(d))
+
+    def whitener(self, d: int, columns: np.ndarray | None = None) -> Whitener:
+        """How rows are whitened, in all of d columns or in some alone."""
+        if self.is_diagonal:
+            return by_variances(self.diagonal(d) if columns is None else self.diagonal(d)[columns])
+        Phi = self.matrix(d)
+        return by_factor(factorized(Phi if columns is None else Phi[np.ix_(columns, columns)], type(self).__name__))
 
     def adapt(self, X: ArrayLike) -> "Covariance":
         """Fill in default priors, and starting values that were left open, from the data (NaN is missing)."""
         X = np.asarray(X, dtype=np.float64)
         self.check(X.shape[1])
-        return self._adapted(column_variances(X)) if self.learnt or self.uses_column_variances else self
+        return self._adapted(column_variances(X))
 
     def _adapted(self, spread: np.ndarray) -> Self:
         """`adapt`, from the variances of the columns."""
-        raise NotImplementedError
+        return self
 
     def _with_amplitude_of(self, scale: float) -> Self:
         """Give a learnt amplitude its default prior, and a start if it was left open, at the data's `scale`."""
@@ -229,16 +222,10 @@ class Covariance:
         """log ∫ p(U | Φ) p(Φ) dΦ up to a constant."""
         raise NotImplementedError
 
-    def _scale_terms(self) -> tuple[float, float] | None:
-        """(α, b) such that p(Φ/c) has the factor c^α exp(-b c) in c, or None where no overall scale is learnt."""
-        if "amplitude" not in self.learnt:
-            return None
-        prior = self._prior("amplitude")
-        return prior.shape, prior.scale / self.amplitude
-
-    def _divided(self, c: float) -> "Covariance":
-        """The covariance Φ/c."""
-        return self._replaced(amplitude=self.amplitude / c)
+    @property
+    def _scale(self) -> str | None:
+        """The learnt parameter that Φ is a multiple of."""
+        return "amplitude" if "amplitude" in self.learnt else None
 
     def scale_move(
         self,
@@ -255,20 +242,21 @@ class Covariance:
 
         With a leaf variance the likelihood does change: `log_likelihood(c)` is then added, and log c slice-sampled.
         """
-        terms = self._scale_terms()
-        if terms is None:
+        name = self._scale
+        if name is None:
             return 1.0, self
-        shape, rate = n_merges + terms[0], total_rate_time + terms[1]
+        alpha, b = self._prior(name).scale_terms(self._value(name))
+        shape, rate = n_merges + alpha, total_rate_time + b
         if log_likelihood is None:
             c = rng.standard_gamma(shape) / rate
         else:
 
             def log_density(y: float) -> float:
                 c = math.exp(min(y, 700.0))
-                return shape * y - rate * c + log_likelihood(c)
+                return float(shape * y - rate * c + log_likelihood(c))
 
             c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
-        return c, self._divided(c)
+        return c, self._with(**{name: self._value(name) / c})
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,27 +274,20 @@ class LearnableCovariance(Covariance):
 
     def __post_init__(self) -> None:
         self._store("amplitude", check_positive("amplitude", self.amplitude))
-        if isinstance(self.learn, (bool, np.bool_)):
-            self._store("learn", bool(self.learn))
-        elif isinstance(self.learn, Iterable):
+        if not isinstance(self.learn, bool | np.bool_ | Iterable):
+            raise InputError(f"learn must be True, False or names of parameters, not {self.learn!r}.")
+        if isinstance(self.learn, Iterable):
             self._store("learn", (self.learn,) if isinstance(self.learn, str) else tuple(self.learn))
             self._check_names("learn", self.learn)
-        else:
-            raise InputError(f"learn must be True, False or names of parameters, not {self.learn!r}.")
         priors = {} if self.priors is None else self.priors
         if not isinstance(priors, Mapping):
             raise InputError(f"priors must be a dict such as {{'amplitude': InverseGamma(2, 1)}}, not {priors!r}.")
         self._store("priors", dict(priors))
         self._check_names("priors", self.priors)
         for name, prior in self.priors.items():
-            if not isinstance(prior, Prior):
-                raise InputError(f"priors: {name} needs a prior such as LogNormal(median, sd), not {prior!r}.")
-        self._require_prior("amplitude", InverseGamma)
+            kind = _CONJUGATE.get(name, Prior)
+            if not isinstance(prior, kind):
+                raise InputError(f"priors: the prior of {name} must be of type {kind.__name__}, not {prior!r}.")
 
     def _store(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
-
-    def _require_prior(self, name: str, kind: type[Prior]) -> None:
-        """The exact updates need conjugate priors."""
-        if name in self.priors and not isinstance(self.priors[name], kind):
-            raise InputError(f"priors: the prior of {name} must be of type {kind.__name__}.")

@@ -21,7 +21,7 @@ from ...errors import InputError
 from .base import Whitener, column_variances, read_only, weak_inverse_gamma
 from .conjugate import Full
 from .directions import fitted, principal_directions, why_not_one_unit
-from .priors import InverseGamma, InverseWishart
+from .priors import InverseWishart
 
 MIN_COMPONENTS = 2  # of one, all distances lie on a line
 _FIT_ALONE = "components are found by fit alone; give another covariance here."
@@ -59,7 +59,6 @@ class Components(Full):
             self._store("n_components", check_count("n_components", self.n_components, 1))
         if self.residual_variance is not None:
             self._store("residual_variance", check_positive("residual_variance", self.residual_variance))
-        self._require_prior("residual_variance", InverseGamma)
         if self.loadings is not None:
             self._check_loadings()
 
@@ -87,13 +86,10 @@ class Components(Full):
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant",)) if self.loadings is None else frozenset()
 
-    def _of_columns(self, columns: np.ndarray, d: int) -> "Components":
-        return self
-
-    def whitener(self, d: int) -> Whitener:
+    def whitener(self, d: int, columns: np.ndarray | None = None) -> Whitener:
         if self.loadings is None or d != self.loadings.shape[1]:
             raise InputError(_FIT_ALONE)
-        return super().whitener(d)
+        return super().whitener(d, columns)
 
     def adapt(self, X: ArrayLike) -> "Components":
         """Find centres, scales and directions, unless they are given, and default priors."""
@@ -156,9 +152,7 @@ class Components(Full):
             return self
         (d, K), (squares, n) = self.loadings.shape, residual
         posterior = self._prior("residual_variance").updated(n * (d - K), squares)
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, residual_variance=float(posterior.sample(rng)))
-        return made
+        return self._with(residual_variance=float(posterior.sample(rng)))
 
     def residual_log_density(self, residual: np.ndarray) -> float:
         """Log density of what is beside the components, given `residual_squares`, as of x."""

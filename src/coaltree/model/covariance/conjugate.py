@@ -10,37 +10,33 @@ import numpy as np
 from ..._runtime.threads import single_threaded_blas
 from ...errors import InputError
 from .base import (
-    CholeskyWhitener,
     Covariance,
-    DiagonalWhitener,
     LearnableCovariance,
     Statistics,
     Whitener,
-    cholesky_whitener,
+    by_factor,
+    factorized,
     read_only,
     weak_inverse_gamma,
 )
-from .priors import InverseGamma, InverseWishart, is_symmetric, solve_lower
+from .priors import InverseWishart, is_symmetric
 
 
-def _positive_definite(name: str, value: Any) -> np.ndarray:
+def _positive_definite(name: str, matrix: Any) -> np.ndarray:
     """Check a covariance matrix given by the user."""
     try:
-        matrix = read_only(value)
+        matrix = read_only(matrix)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a square matrix of numbers.") from None
+        matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
-        raise InputError(f"{name} must be a square (d, d) matrix, not of shape {matrix.shape}.")
-    if not np.all(np.isfinite(matrix)):
-        raise InputError(f"{name} must be finite; it holds NaN or infinite values.")
-    if not is_symmetric(matrix):
-        raise InputError(f"{name} must be symmetric.")
+        raise InputError(f"{name} must be a square (d, d) matrix of numbers, not of shape {matrix.shape}.")
+    if not np.all(np.isfinite(matrix)) or not is_symmetric(matrix):
+        raise InputError(f"{name} must be finite and symmetric.")
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        raise InputError(
-            f"{name} must be positive definite; its smallest eigenvalue is {np.linalg.eigvalsh(matrix)[0]:.3g}."
-        ) from None
+        smallest = np.linalg.eigvalsh(matrix)[0]
+        raise InputError(f"{name} must be positive definite; its smallest eigenvalue is {smallest:.3g}.") from None
     return matrix
 
 
@@ -99,11 +95,7 @@ class _ConjugateCovariance(LearnableCovariance):
         if self.shape not in self.learnt:
             return self
         posterior = self._prior(self.shape).updated(statistics.n, statistics.value / self.amplitude)
-        return self._with_shape(posterior.sample(rng, size=statistics.d))
-
-    def _with_shape(self, S: np.ndarray) -> Self:
-        """The same covariance with another S, which was drawn or comes of one that was."""
-        return self._replaced(**{self.shape: S})
+        return self._with(**{self.shape: posterior.sample(rng, size=statistics.d)})
 
     @property
     def integrates(self) -> bool:
@@ -115,10 +107,9 @@ class _ConjugateCovariance(LearnableCovariance):
             return float(self._prior("amplitude").log_marginal(n, squares))
         return float(self._prior(self.shape).log_marginal(statistics.n, statistics.value / self.amplitude))
 
-    def _divided(self, c: float) -> Covariance:
-        if self.shape not in self.learnt:
-            return super()._divided(c)
-        return self._with_shape(getattr(self, self.shape) / c)
+    @property
+    def _scale(self) -> str | None:
+        return self.shape if self.shape in self.learnt else super()._scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +127,10 @@ class Spherical(_ConjugateCovariance):
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
+    is_diagonal: ClassVar[bool] = True
 
-    def matrix(self, d: int) -> np.ndarray:
-        return self.amplitude * np.eye(d)
-
-    def whitener(self, d: int) -> Whitener:
-        return DiagonalWhitener(math.sqrt(self.amplitude), d * math.log(self.amplitude))
+    def diagonal(self, d: int) -> np.ndarray:
+        return np.full(d, self.amplitude)
 
     def _adapted(self, spread: np.ndarray) -> Self:
         return self._with_amplitude_of(float(np.mean(spread)))
@@ -170,6 +159,7 @@ class Diagonal(_ConjugateCovariance):
 
     parameters: ClassVar[tuple[str, ...]] = ("variances", "amplitude")
     shape: ClassVar[str] = "variances"
+    is_diagonal: ClassVar[bool] = True
 
     variances: Any = None
 
@@ -182,11 +172,6 @@ class Diagonal(_ConjugateCovariance):
                 raise InputError("variances must be an array of numbers, one per column.") from None
             if self.variances.ndim != 1 or not np.all(np.isfinite(self.variances) & (self.variances > 0)):
                 raise InputError("variances must be a 1-d array of positive finite numbers, one per column.")
-        self._require_prior("variances", InverseGamma)
-
-    def _variances(self, d: int) -> np.ndarray:
-        self.check(d)
-        return np.ones(d) if self.variances is None else np.asarray(self.variances)
 
     def check(self, d: int) -> None:
         if self.variances is not None:
@@ -199,20 +184,9 @@ class Diagonal(_ConjugateCovariance):
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant", "tied")) if "variances" in self.learnt else frozenset()
 
-    def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
-        own = None if self.variances is None else self.variances[columns]
-        priors = dict(self.priors)
-        if "variances" in priors:
-            fields = (priors["variances"].shape, priors["variances"].scale)
-            priors["variances"] = InverseGamma(*(x[columns] if np.size(x) == d > 1 else x for x in fields))
-        return self._replaced(variances=own, priors=priors)
-
-    def matrix(self, d: int) -> np.ndarray:
-        return self.amplitude * np.diag(self._variances(d))
-
-    def whitener(self, d: int) -> Whitener:
-        variances = self.amplitude * self._variances(d)
-        return DiagonalWhitener(np.sqrt(variances), float(np.sum(np.log(variances))))
+    def diagonal(self, d: int) -> np.ndarray:
+        self.check(d)
+        return np.full(d, self.amplitude) if self.variances is None else self.amplitude * np.asarray(self.variances)
 
     def _adapted(self, spread: np.ndarray) -> Self:
         scale = float(np.mean(spread / self.variances)) if self.variances is not None else 1.0
@@ -225,13 +199,7 @@ class Diagonal(_ConjugateCovariance):
         return Statistics(len(U), U.shape[1], np.einsum("ij,ij->j", U, U))
 
     def _sum_of_squares(self, statistics: Statistics) -> float:
-        return float(np.sum(statistics.value / self._variances(statistics.d)))
-
-    def _scale_terms(self) -> tuple[float, float] | None:
-        if "variances" not in self.learnt:
-            return super()._scale_terms()
-        prior, unit = self._prior("variances"), np.ones_like(self.variances)
-        return float(np.sum(prior.shape * unit)), float(np.sum(prior.scale / self.variances))
+        return float(np.sum(statistics.value / self.diagonal(statistics.d))) * self.amplitude
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +217,6 @@ class Scaled(Diagonal):
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
-    uses_column_variances: ClassVar[bool] = True
 
     @property
     def cannot_take(self) -> frozenset[str]:
@@ -284,7 +251,6 @@ class Full(_ConjugateCovariance):
         super().__post_init__()
         if self.Phi is not None:
             self._store("Phi", _positive_definite("Phi", self.Phi))
-        self._require_prior("Phi", InverseWishart)
 
     def check(self, d: int) -> None:
         if self.Phi is not None:
@@ -296,35 +262,17 @@ class Full(_ConjugateCovariance):
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant", "tied", "dependent")) if "Phi" in self.learnt else frozenset()
 
-    def _with_shape(self, S: np.ndarray) -> Self:
-        # Symmetric and positive definite it is, or else refused when rows are whitened; checks would take longer than
-        # the draw of a small one.
-        S.setflags(write=False)
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, Phi=S)
-        made.__dict__.pop("_chol", None)
-        return made
-
     @cached_property
-    def _chol(self) -> CholeskyWhitener:
+    def _chol(self) -> np.ndarray:
         """The factor of Phi, which a step of a chain asks for several times; the same bits whoever asks first."""
         with single_threaded_blas():
-            return cholesky_whitener(self.Phi, "the covariance")
+            return factorized(self.Phi, "the covariance")
 
-    def whitener(self, d: int) -> Whitener:
+    def whitener(self, d: int, columns: np.ndarray | None = None) -> Whitener:
         self.check(d)
-        if self.Phi is None:
-            return super().whitener(d)
-        return CholeskyWhitener(
-            math.sqrt(self.amplitude) * self._chol.chol, d * math.log(self.amplitude) + self._chol.log_det
-        )
-
-    def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
-        block = np.ix_(columns, columns)
-        priors = dict(self.priors)
-        if "Phi" in priors:  # a block of an inverse Wishart matrix is one with as many degrees of freedom fewer
-            priors["Phi"] = InverseWishart(priors["Phi"].df - (d - len(columns)), priors["Phi"].scale[block])
-        return self._replaced(Phi=None if self.Phi is None else self.Phi[block], priors=priors)
+        if self.Phi is None or columns is not None:
+            return super().whitener(d, columns)
+        return by_factor(math.sqrt(self.amplitude) * self._chol)
 
     def matrix(self, d: int) -> np.ndarray:
         self.check(d)
@@ -343,11 +291,3 @@ class Full(_ConjugateCovariance):
     def _sum_of_squares(self, statistics: Statistics) -> float:
         inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
         return float(np.vdot(inverse, statistics.value))
-
-    def _scale_terms(self) -> tuple[float, float] | None:
-        if "Phi" not in self.learnt:
-            return super()._scale_terms()
-        prior = self._prior("Phi")
-        # tr(S Φ⁻¹) by Cholesky factors, which pivot nothing: in other units the same bits
-        root = solve_lower(self._chol.chol, prior.chol)
-        return 0.5 * prior.df * len(self.Phi), 0.5 * float(np.sum(root * root))

@@ -8,30 +8,25 @@ diagonal in that basis.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, ClassVar, NamedTuple
+from functools import lru_cache, reduce
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._runtime.validation import check_positive
+from ..._runtime.validation import check_count, check_positive
 from ...errors import InputError
 from .base import NOISE_FLOOR, Statistics, Whitener, read_only
-from .kernels import DEFAULT_NOISE, KernelCovariance, Terms, Theta, check_noise, dense_terms, with_noise
-from .priors import LogNormal, Prior
-
-
-class GridWhitener(NamedTuple):
-    """Φ = Q diag(eigenvalues) Qᵀ, Q = Q_1 ⊗ … ⊗ Q_m: W = X Q / √eigenvalues."""
-
-    bases: Sequence[np.ndarray]
-    eigenvalues: np.ndarray
-    log_det: float
-
-    def whiten(self, X: np.ndarray) -> np.ndarray:
-        return np.asarray(_rotate(X, self.bases) / np.sqrt(self.eigenvalues))
-
-    def color(self, W: np.ndarray) -> np.ndarray:
-        return _rotate(W * np.sqrt(self.eigenvalues), [Q.T for Q in self.bases])
+from .kernels import (
+    DEFAULT_NOISE,
+    KernelCovariance,
+    Terms,
+    Theta,
+    check_noise,
+    dense_terms,
+    log_normal_between,
+    with_noise,
+)
+from .priors import Prior
 
 
 def _rotate(X: np.ndarray, bases: Sequence[np.ndarray]) -> np.ndarray:
@@ -39,12 +34,8 @@ def _rotate(X: np.ndarray, bases: Sequence[np.ndarray]) -> np.ndarray:
     X = np.asarray(X, dtype=np.float64)
     rotated = X.reshape(len(X), *(len(Q) for Q in bases))
     for axis, Q in enumerate(bases, start=1):
-        rotated = _rotate_axis(rotated, axis, Q)
+        rotated = np.moveaxis(np.moveaxis(rotated, axis, -1) @ Q, -1, axis)
     return np.ascontiguousarray(rotated.reshape(X.shape))
-
-
-def _rotate_axis(X: np.ndarray, axis: int, Q: np.ndarray) -> np.ndarray:
-    return np.moveaxis(np.moveaxis(X, axis, -1) @ Q, -1, axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +92,18 @@ class Matern32(KernelCovariance):
         K = reduce(np.kron, [_matern32(size, length) for size, length in self._sizes_and_lengths(d)])
         return self.amplitude * with_noise(K, self.noise)
 
-    def whitener(self, d: int) -> Whitener:
-        if len(self._axes(d)) == 1:
-            return super().whitener(d)
+    def whitener(self, d: int, columns: np.ndarray | None = None) -> Whitener:
+        if len(self._axes(d)) == 1 or columns is not None:
+            return super().whitener(d, columns)
         systems = [_eigen(size, length) for size, length in self._sizes_and_lengths(d)]
+        bases = [Q for _, Q in systems]
         eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
-        return GridWhitener(tuple(Q for _, Q in systems), eigenvalues, float(np.sum(np.log(eigenvalues))))
+        sd = np.sqrt(eigenvalues)
+        return Whitener(
+            lambda X: np.asarray(_rotate(X, bases) / sd),
+            lambda W: _rotate(W * sd, [Q.T for Q in bases]),
+            float(np.sum(np.log(eigenvalues))),
+        )
 
     def statistics(self, U: np.ndarray) -> Statistics:
         n, d = U.shape
@@ -121,42 +118,32 @@ class Matern32(KernelCovariance):
         if len(axes) == 1:  # nothing to take apart, and a Cholesky factor costs less than eigenvectors
             size = axes[0]
             return lambda theta: dense_terms(with_noise(_matern32(size, theta["length"]), theta["noise"]), statistics)
-        # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
-        kept: list[tuple[float, np.ndarray, np.ndarray]] = []
+
+        @lru_cache(1)  # an update of the noise leaves the lengths as they are
+        def rotated(*lengths: float) -> tuple[list[np.ndarray], np.ndarray]:
+            systems = [_eigen(*axis) for axis in zip(axes, lengths, strict=True)]
+            powers = np.square(_rotate(statistics.value, [Q for _, Q in systems])).sum(axis=0)
+            return [values for values, _ in systems], powers  # these are the diagonal of QᵀSQ
 
         def terms(theta: Theta) -> tuple[float, float] | None:
-            lengths = np.broadcast_to(theta["length"], len(axes))
-            for a, (size, length) in enumerate(zip(axes, lengths, strict=True)):
-                if a < len(kept) and kept[a][0] == length:
-                    continue
-                del kept[a:]
-                values, Q = _eigen(size, length)
-                before = kept[-1][2] if kept else statistics.value.reshape(-1, *axes)
-                kept.append((length, values, _rotate_axis(before, a + 1, Q)))
-            eigenvalues = _eigenvalues([values for _, values, _ in kept], theta["noise"])
-            # the diagonal of QᵀSQ: squared lengths of the columns of UQ
-            powers = np.ravel(np.einsum("i...,i...->...", kept[-1][2], kept[-1][2]))
+            values, powers = rotated(*np.broadcast_to(theta["length"], len(axes)).tolist())
+            eigenvalues = _eigenvalues(values, theta["noise"])
             return float(np.sum(np.log(eigenvalues))), float(np.sum(powers / eigenvalues))
 
         return terms
 
     def _default_priors(self, d: int) -> dict[str, Prior]:
         axes = np.array(self._axes(d), dtype=np.float64)
-        spans = np.log(np.maximum(axes if np.ndim(self.length) else axes.max(), 2.0))
-        return {"length": LogNormal(np.exp(0.5 * spans), np.maximum(1.0, 0.25 * spans)), "noise": DEFAULT_NOISE}
+        longest = np.maximum(axes if np.ndim(self.length) else axes.max(), 2.0)
+        return {"length": log_normal_between(1.0, longest), "noise": DEFAULT_NOISE}
 
 
 def _checked_grid(grid: Any) -> tuple[int, ...] | None:
     if grid is None:
         return None
-    try:
-        sizes = tuple(int(size) for size in grid)
-        valid = len(sizes) > 0 and all(size > 0 and size == n for size, n in zip(sizes, grid, strict=True))
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
+    if isinstance(grid, str) or not isinstance(grid, Iterable) or len(sizes := tuple(grid)) == 0:
         raise InputError(f"grid must be the sizes of its axes, such as (16, 16), not {grid!r}.")
-    return sizes
+    return tuple(check_count("each size of grid", size, 1) for size in sizes)
 
 
 def _matern32(size: int, length: float | np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from ..._runtime.validation import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
-from .base import NOISE_FLOOR, Covariance, LearnableCovariance, Statistics, Whitener, cholesky_whitener, read_only
+from .base import NOISE_FLOOR, Covariance, LearnableCovariance, Statistics, read_only
 from .priors import LogNormal, LogUniform, Prior
 
 DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))  # the prior of a noise share: a tenth, give or take a decade
@@ -48,10 +48,6 @@ class KernelCovariance(LearnableCovariance):
         """A function of θ that returns (log|K|, tr(K⁻¹S)), or None where K fails."""
         raise NotImplementedError
 
-    def _diagonal_mean(self, d: int) -> float:
-        """The mean of K's diagonal: 1 and the noise, but for `Kernel`."""
-        return 1.0 + float(self._value("noise"))
-
     def _default_priors(self, d: int) -> dict[str, Prior]:
         """Weak priors of θ, scaled to the inputs."""
         raise NotImplementedError
@@ -59,9 +55,6 @@ class KernelCovariance(LearnableCovariance):
     def _learnt_by_default(self) -> tuple[str, ...]:
         """Everything, but noise=0 means that there is none."""
         return tuple(name for name in self.parameters if name != "noise" or getattr(self, name) > 0)
-
-    def whitener(self, d: int) -> Whitener:
-        return cholesky_whitener(self.matrix(d), f"{type(self).__name__}({_listed(self._own_theta())})")
 
     def statistics(self, U: np.ndarray) -> Statistics:
         """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle, zeros above."""
@@ -75,9 +68,9 @@ class KernelCovariance(LearnableCovariance):
         return {name: self._value(name) for name in self.parameters if name != "amplitude"}
 
     def _adapted(self, spread: np.ndarray) -> Self:
-        d = len(spread)
-        adapted = self._with_amplitude_of(float(np.mean(spread)) / self._diagonal_mean(d))
-        defaults = {name: prior for name, prior in self._default_priors(d).items() if name in self.learnt}
+        own = float(np.mean(self.diagonal(len(spread)))) / self.amplitude  # of K: 1 and the noise, but for `Kernel`
+        adapted = self._with_amplitude_of(float(np.mean(spread)) / own)
+        defaults = {name: prior for name, prior in self._default_priors(len(spread)).items() if name in self.learnt}
         return adapted._replaced(priors={**defaults, **adapted.priors})
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
@@ -120,6 +113,12 @@ class KernelCovariance(LearnableCovariance):
         return lambda log_det, trace: float(-half * log_det - shape * math.log(scale + 0.5 * trace))
 
 
+def log_normal_between(low: Any, high: Any) -> LogNormal:
+    """About the geometric mean, with the bounds at -2 and +2 standard deviations, or nearer."""
+    low, high = np.log(low), np.log(high)
+    return LogNormal(np.exp(0.5 * (low + high)), np.maximum(1.0, 0.25 * (high - low)))
+
+
 def _listed(theta: Theta) -> str:
     return ", ".join(f"{name}={value}" for name, value in theta.items())
 
@@ -151,9 +150,9 @@ def _checked_inputs(values: Any) -> np.ndarray | None:
     try:
         inputs = read_only(values)
     except (TypeError, ValueError):
-        raise InputError("inputs must be numbers, one row (or one number) per column of the data.") from None
+        inputs = np.empty(0)
     if inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.isfinite(inputs)):
-        raise InputError("inputs must be a non-empty (d,) or (d, q) array of finite numbers.")
+        raise InputError("inputs must be finite numbers, one number or one row of them per column of the data.")
     if np.abs(inputs).max() > 1e150:
         raise InputError("inputs must not exceed 1e150, or their distances cannot be squared; rescale them.")
     return inputs.reshape(len(inputs), -1)
@@ -194,9 +193,6 @@ class SquaredExponential(KernelCovariance):
         self._store("inputs", _checked_inputs(self.inputs))
         check_noise(self)
 
-    def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
-        return self._replaced(inputs=self._inputs(d)[columns])
-
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
 
@@ -211,13 +207,9 @@ class SquaredExponential(KernelCovariance):
         return lambda theta: dense_terms(_squared_exponential(distances, theta["length2"], theta["noise"]), statistics)
 
     def _default_priors(self, d: int) -> dict[str, Prior]:
-        distances = self._distances(d)
-        apart = distances[distances > 0]
-        if apart.size == 0:
-            return {"length2": LogNormal(self.length2, 1.0), "noise": DEFAULT_NOISE}
-        low, high = math.log(apart.min()), math.log(apart.max())
-        length2 = LogNormal(math.exp(0.5 * (low + high)), max(1.0, 0.25 * (high - low)))
-        return {"length2": length2, "noise": DEFAULT_NOISE}
+        apart = self._distances(d)
+        apart = apart[apart > 0] if apart.any() else np.array([self.length2])
+        return {"length2": log_normal_between(float(apart.min()), float(apart.max())), "noise": DEFAULT_NOISE}
 
 
 def _squared_exponential(distances: np.ndarray, length2: float, noise: float) -> np.ndarray:
@@ -308,9 +300,6 @@ class Kernel(KernelCovariance):
 
         return terms
 
-    def _diagonal_mean(self, d: int) -> float:
-        return float(np.mean(self.k.diag(self._inputs(d)))) * (1.0 + NOISE_FLOOR)
-
     def _default_priors(self, d: int) -> dict[str, Prior]:
         needed = [h for h in self._free if h.name in self.learnt and h.name not in self.priors]
         for h in needed:
@@ -328,14 +317,9 @@ def _kernel_matrix(kernel: Any, inputs: np.ndarray) -> np.ndarray:
 
 def _has_free_factor(kernel: Any) -> bool:
     """Whether some free hyperparameters scale the whole kernel."""
-    from sklearn.gaussian_process import kernels as sk
-
-    if isinstance(kernel, sk.Product):
-        return _has_free_factor(kernel.k1) or _has_free_factor(kernel.k2)
-    if isinstance(kernel, sk.Sum):
-        return _has_free_factor(kernel.k1) and _has_free_factor(kernel.k2)
-    if isinstance(kernel, sk.Exponentiation):
+    if hasattr(kernel, "k1"):
+        both = _has_free_factor(kernel.k1), _has_free_factor(kernel.k2)
+        return all(both) if type(kernel).__name__ == "Sum" else any(both)
+    if hasattr(kernel, "kernel"):
         return _has_free_factor(kernel.kernel)
-    if isinstance(kernel, sk.ConstantKernel):
-        return not kernel.hyperparameter_constant_value.fixed
-    return isinstance(kernel, sk.WhiteKernel) and not kernel.hyperparameter_noise_level.fixed
+    return type(kernel).__name__ in ("ConstantKernel", "WhiteKernel") and len(kernel.theta) > 0

@@ -88,6 +88,11 @@ class InverseGamma(Prior):
         """The posterior after n draws of N(0, x) with this sum of squares; n need not be whole."""
         return self._with(shape=self.shape + 0.5 * n, scale=self.scale + 0.5 * sum_of_squares)
 
+    def scale_terms(self, x: ArrayLike) -> tuple[float, float]:
+        """(α, b) such that the density of x / c has the factor c^α exp(-b c) in c."""
+        x = np.asarray(x)
+        return float(np.sum(self.shape * np.ones_like(x))), float(np.sum(self.scale / x))
+
     def log_marginal(self, n: int | np.ndarray, sum_of_squares: Any) -> float:
         """Log density of n draws of N(0, x) with x integrated out, as a function of their sum of squares.
 
@@ -205,6 +210,13 @@ class InverseWishart(Prior):
     def updated(self, n: int, products: np.ndarray) -> "InverseWishart":
         """The posterior after n draws of N(0, Φ) with the products UᵀU."""
         return self._with(df=self.df + n, scale=self.scale + products)
+
+    def scale_terms(self, x: ArrayLike) -> tuple[float, float]:
+        """(α, b) such that the density of x / c has the factor c^α exp(-b c) in c."""
+        root = solve_lower(
+            np.linalg.cholesky(np.asarray(x, dtype=np.float64)), self.chol
+        )  # which pivots nothing: in other units the same bits
+        return 0.5 * self.df * len(self.scale), 0.5 * float(np.sum(root * root))
 
     def log_marginal(self, n: int, products: np.ndarray) -> float:
         """Log density of n draws of N(0, Φ) with Φ integrated out, as a function of UᵀU, up to a constant."""

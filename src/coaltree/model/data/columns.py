@@ -56,7 +56,8 @@ def choose_columns(
     parts = [f"{named_columns(which, names)} ({why})" for why, which in reasons.items() if len(which)]
     info["left_out"] = f"left out of the model, though kept in tables and pictures: {' and '.join(parts)}"
     warnings.warn(f"{info['left_out']}.", CoaltreeWarning, stacklevel=4)
-    return covariance.of_columns(used, d), used, info
+    covariance.check(len(used))
+    return covariance, used, info
 
 
 def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:

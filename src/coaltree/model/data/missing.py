@@ -21,7 +21,7 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, standard_normal
 from ...errors import InputError
 from ..covariance import Components
-from ..covariance.base import Covariance, DiagonalWhitener, column_variances
+from ..covariance.base import Covariance, column_variances
 from ..process.diffusion import Variances
 from ..process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
 from . import missing_components
@@ -102,10 +102,9 @@ def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Ge
 
 def precision_of(covariance: Covariance, d: int) -> np.ndarray:
     """Φ⁻¹ as (d, d), or its diagonal as (1, d) where Φ is diagonal."""
-    whitener = covariance.whitener(d)
-    if isinstance(whitener, DiagonalWhitener):
-        return np.broadcast_to(1.0 / np.square(whitener.sd), (1, d)).copy()
-    root = whitener.whiten(np.eye(d))
+    if covariance.is_diagonal:
+        return 1.0 / covariance.diagonal(d)[None]
+    root = covariance.whitener(d).whiten(np.eye(d))
     return np.asarray(root @ root.T)
 
 

@@ -22,7 +22,6 @@ from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import as_array, check_level
 from ...errors import InputError
-from ...model.covariance.base import Whitener
 from ...model.process.diffusion import simulate_data
 from ...model.process.leaf_messages import expected_leaves
 from ...numerics.weighted import pick_trees, weighted_quantile
@@ -224,7 +223,7 @@ def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np
     if not variances.any():
         return np.asarray(in_columns(values))
     tree, d = posterior.trees[t], values.shape[1]
-    whitener: Whitener = state.covariance.whitener(d)
+    whitener = state.covariance.whitener(d)
     made = simulate_data(tree, d, rng, whitener.color)
     noise = np.sqrt(variances)[:, None] * whitener.color(rng.standard_normal(values.shape))
     made += expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)

@@ -28,7 +28,7 @@ from ..._runtime.typing import RandomState
 from ..._runtime.validation import check_count
 from ...errors import InputError
 from ...model.covariance import Scaled
-from ...model.covariance.base import DiagonalWhitener, Whitener, column_variances
+from ...model.covariance.base import column_variances
 from ...model.data.replicates import replicates_of
 from ...model.model import Model
 from ...model.process import contrasts
@@ -269,11 +269,7 @@ class _DrawnTree:
         covariance, d = state.covariance, self._values.shape[1]
         self._learns_spread = statistics.learns_spread(covariance)
         self._set_variances = rows.set_variances
-        self._whitener: Whitener = covariance.whitener(d)
-        if isinstance(self._whitener, DiagonalWhitener):
-            self._sd = np.broadcast_to(self._whitener.sd, d)
-        else:
-            self._sd = np.sqrt(np.diagonal(covariance.matrix(d)))
+        self._whitener, self._sd = covariance.whitener(d), np.sqrt(covariance.diagonal(d))
         sizes = layout(self.frame.children).size[self.frame.children]
         self._side = np.sign(sizes[:, 1] - sizes[:, 0])
         _, self._shuffle_z = contrasts.shuffles(children)

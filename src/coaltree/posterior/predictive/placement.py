@@ -21,7 +21,6 @@ from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import as_labels, check_count, check_level
 from ...errors import CoaltreeWarning, InputError
 from ...model.covariance import Components
-from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
 from ...model.data.leaves import find_distinct
 from ...model.data.table import Table, read_table
 from ...model.data.transform import transformed
@@ -223,13 +222,8 @@ def _whitened(
         if len(columns) == 0:
             yield rows, Problem(old, 0, 0.0, leaf_var), new, 0.0
             continue
-        whitener = covariance.whitener(values.shape[1])
-        if len(columns) < values.shape[1] and isinstance(whitener, DiagonalWhitener):
-            sd = np.broadcast_to(whitener.sd, values.shape[1])[columns]
-            whitener = DiagonalWhitener(sd, 2.0 * float(np.log(sd).sum()))
-        elif len(columns) < values.shape[1]:
-            matrix = covariance.matrix(values.shape[1])
-            whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
+        d = values.shape[1]
+        whitener = covariance.whitener(d, columns if len(columns) < d else None)
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
             # in eights: BLAS rounds one row otherwise than many, and no row is to depend on those beside it
             padded = np.concatenate([new, np.zeros((-len(new) % 8, len(columns)))])

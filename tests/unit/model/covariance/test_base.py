@@ -161,7 +161,7 @@ def test_scale_move_with_noise_is_stationary():
         (lambda: Spherical(learn="length"), "no parameter"),
         (lambda: Spherical(priors={"length": LogNormal(1, 1)}), "no parameter"),
         (lambda: Spherical(priors={"amplitude": LogNormal(1, 1)}), "InverseGamma"),
-        (lambda: Spherical(priors={"amplitude": 3.0}), "prior such as"),
+        (lambda: Spherical(priors={"amplitude": 3.0}), "must be of type InverseGamma"),
         (lambda: Spherical().with_theta({"length": 1.0}), "no parameter"),
         (lambda: Spherical().log_prior(), "adapt"),
     ],
