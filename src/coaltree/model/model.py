@@ -16,12 +16,11 @@ import numpy as np
 from ..errors import InputError
 from ..tree.merges import restricted, restricted_trees
 from .covariance import Components, Covariance, CovarianceLike, Scaled, as_covariance
-from .data.columns import choose_columns, named_columns, warn_of_scales
+from .data.columns import choose_columns, named_columns, spread_ties, warn_of_scales
 from .data.leaves import NO_LEAVES, Leaves, read_leaves
 from .data.missing import agreeing_pair, missing_entries
 from .data.replicates import Replicates, Within, collapse, leaf_means, within_leaves
 from .data.table import INDEX, NO_TABLE, Table, aligned, as_frame, describe, is_frame, read_table
-from .data.ties import spread_ties
 from .data.transform import Preprocessor, TransformLike, described, fit_transform, log_derivative
 from .draws import Draws, Merges, State
 from .process.coalescent import log_prior
@@ -320,25 +319,15 @@ class Model(NamedTuple):
 
     def problem(self, state: State, *, rotate: bool = True, columns: np.ndarray | None = None) -> Problem:
         """Rows whitened for a sampler, in all columns or in some alone."""
+        rotate = rotate and columns is None
         values, variances = self.coordinates(state.imputed), row_variances(self.noise, state.noise)
-        if columns is not None:
-            return self._problem_in(columns, values, variances, state.covariance)
-        problem = make_problem(values, state.covariance, variances, replicates=self.replicates, rotate=rotate)
+        problem = make_problem(
+            values, state.covariance, variances, replicates=self.replicates, rotate=rotate, columns=columns
+        )
         if self.within is None:
             return problem
         whitener = state.covariance.whitener(values.shape[1])
         return problem._replace(log_replicates=self.within.log_density(whitener, state.noise.level))
-
-    def _problem_in(
-        self, columns: np.ndarray, values: np.ndarray, variances: np.ndarray, covariance: Covariance
-    ) -> Problem:
-        whitener = covariance.whitener(values.shape[1], columns)
-        W = np.ascontiguousarray(whitener.whiten(values[:, columns] - values[:, columns].mean(axis=0)))
-        problem = Problem(W, len(columns), float(whitener.log_det), variances)
-        if self.replicates is None:
-            return problem
-        leaves = collapse(W, variances, self.replicates)
-        return problem._replace(W=leaves.mean, leaf_var=leaves.var, rows=W)
 
     def log_joint(self, state: State, problem: Problem | None = None) -> float:
         """Log p(X, tree | θ) + log p(θ), up to a constant; `problem` is that of the state, if it is known."""

@@ -1,18 +1,16 @@
-"""Missing entries: drawn from their exact conditional given the tree, Φ and everything else.
+"""Missing entries: drawn from their exact conditional given everything else, in one walk over the leaves.
 
-Given everything but leaf i, let its parent's value be z ~ N(o, q Φ), the parent being at time τ. Then
+Under `Components` a row is x = μ + V y + e in centred and scaled columns, e ~ N(0, σ² (I - V Vᵀ)), and given the rest
+of the tree y ~ N(o, s Φ). With A = V_oᵀ V_o of the observed entries, B = I - A, and a draw of both, y* and e*,
 
-    x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_var ,
+    q = V_oᵀ (x_o - μ_o - e*_o) ,   (s Φ A + σ² B) h = σ² (y* - q) + s Φ q ,   x_m = μ_m + e*_m + V_m h ,
 
-and with P = Φ⁻¹, m the missing and o the observed coordinates of x_i,
-
-    x_m | x_o, rest ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹) .
-
-One walk over the leaves (`leaf_messages`) draws them all: O(n d) beside the draws.
+the row's component is q + B h, all that the walk needs.
 """
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +22,6 @@ from ..covariance import Components
 from ..covariance.base import Covariance, column_variances
 from ..process.diffusion import Variances
 from ..process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
-from . import missing_components
 
 
 def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None) -> None:
@@ -40,10 +37,7 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
 
 def agreeing_pair(values: np.ndarray) -> tuple[int, int] | None:
     """The first row with missing entries, and a row, that are equal in every column that both have; None if none."""
-    incomplete = np.isnan(values).any(axis=1)
-    if not incomplete.any():
-        return None
-    i, j = _agreeing_pair(values, incomplete)
+    i, j = _agreeing_pair(values, np.isnan(values).any(axis=1))
     return None if i < 0 else (int(i), int(j))
 
 
@@ -55,10 +49,7 @@ def missing_entries(values: np.ndarray) -> np.ndarray | None:
 
 @jit
 def _agreeing_pair(values: np.ndarray, incomplete: np.ndarray) -> tuple[int, int]:
-    """The first row with missing entries, and a row, that share at least two observed columns and all their values.
-
-    With one shared column the density at distance 0 can still be integrated: v^(-1/2).
-    """
+    """At least two columns are shared: with one the density at distance 0 can still be integrated, v^(-1/2)."""
     n, d = values.shape
     for i in range(n):
         if not incomplete[i]:
@@ -88,7 +79,10 @@ def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Ge
     if not missing.any():
         return values
     if isinstance(covariance, Components):
-        return missing_components.fill_at_random(values, covariance, rng)
+        mu, e, rows = _prepared(values, missing, covariance, np.zeros(values.shape[1]), rng)
+        for j in range(len(rows.h)):
+            _draw_row(rows, j, np.zeros(rows.h.shape[1]), 1.0)
+        return _filled(values, missing, covariance, mu + e, rows)
     precision = precision_of(covariance, values.shape[1])
     if len(precision) == 1 or not np.any(np.tril(precision, -1)):
         guesses = np.nanmean(values, axis=0) + np.sqrt(column_variances(values)) * rng.standard_normal(values.shape)
@@ -117,11 +111,25 @@ def impute(
     leaf_var: Variances,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ."""
-    if isinstance(covariance, Components):
-        return missing_components.impute(children, times, values, missing, covariance, leaf_var, rng)
-    walk = begin_walk(children, times, values, leaf_var, np.asarray(missing.any(axis=1)))
+    """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ.
+
+    Given everything but leaf i, let its parent's value be z ~ N(o, q Φ), the parent being at time τ. Then
+
+        x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_var ,
+
+    and with P = Φ⁻¹, m the missing and o the observed coordinates of x_i,
+
+        x_m | x_o, rest ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹) .
+    """
     n, d = values.shape
+    incomplete = np.asarray(missing.any(axis=1))
+    if isinstance(covariance, Components):
+        V, mean = covariance.loadings, covariance.standardized(values).mean(axis=0)
+        mu = mean + math.sqrt(covariance.residual_variance / n) * rng.standard_normal(d)
+        mu, e, rows = _prepared(values, missing, covariance, mu - V @ (V.T @ mu), rng)
+        _draw_rows(begin_walk(children, times, covariance.project(values), leaf_var, incomplete), rows)
+        return _filled(values, missing, covariance, mu + e, rows)
+    walk = begin_walk(children, times, values, leaf_var, incomplete)
     (stream,) = make_streams(rng, 1)
     _draw_leaves(walk, missing, precision_of(covariance, d), stream)
     return walk.mean[:n].copy()
@@ -171,3 +179,72 @@ def _draw_leaf(
             y[a] -= L[c, a] * y[c]
         y[a] /= L[a, a]
         x[at[a]] = o[at[a]] + y[a]
+
+
+class _Rows(NamedTuple):
+    """What the conditional of m incomplete rows is made of, where components carry the tree."""
+
+    number: np.ndarray  # (n,) of each row among the incomplete ones, -1 for others
+    B: np.ndarray  # (m, K, K)
+    q: np.ndarray  # (m, K)
+    z: np.ndarray  # (m, K) standard normal
+    h: np.ndarray  # (m, K) to be drawn
+    Phi: np.ndarray
+    chol: np.ndarray  # of Phi
+    variance: float  # σ²
+
+
+def _prepared(
+    values: np.ndarray, missing: np.ndarray, covariance: Components, mu: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, _Rows]:
+    """μ (d,), e* (m, d) and all else that is known before the tree is walked over."""
+    V, incomplete = covariance.loadings, np.flatnonzero(missing.any(axis=1))
+    gaps, K = missing[incomplete], V.shape[1]
+    e = math.sqrt(covariance.residual_variance) * rng.standard_normal(gaps.shape)
+    e -= (e @ V) @ V.T
+    q = np.where(gaps, 0.0, covariance.standardized(values[incomplete]) - mu - e) @ V
+    number = np.full(len(values), -1)
+    number[incomplete] = np.arange(len(incomplete))
+    B = (gaps.astype(float) @ (V[:, :, None] * V[:, None, :]).reshape(len(V), -1)).reshape(-1, K, K)
+    z, Phi = rng.standard_normal((len(incomplete), K)), covariance.matrix(K)
+    rows = _Rows(number, B, q, z, np.empty_like(z), Phi, np.linalg.cholesky(Phi), covariance.residual_variance)
+    return mu, e, rows
+
+
+def _filled(
+    values: np.ndarray, missing: np.ndarray, covariance: Components, beside: np.ndarray, rows: _Rows
+) -> np.ndarray:
+    filled = values.copy()
+    drawn = covariance.columns_of(rows.h) + covariance.scale * beside
+    filled[missing] = drawn[missing[missing.any(axis=1)]]
+    return filled
+
+
+@jit
+def _draw_rows(walk: Walk, rows: _Rows) -> None:
+    i = next_leaf(walk)
+    while i >= 0:
+        j = rows.number[i]
+        _draw_row(rows, j, walk.outward[walk.depth[0]], expected_var(walk) + walk.var[i])
+        for k in range(rows.h.shape[1]):
+            walk.mean[i, k] = rows.q[j, k]
+            for f in range(rows.h.shape[1]):
+                walk.mean[i, k] += rows.B[j, k, f] * rows.h[j, f]
+        i = next_leaf(walk)
+
+
+@jit
+def _draw_row(rows: _Rows, j: int, o: np.ndarray, s: float) -> None:
+    """Solve (s Φ A + σ² B) h = σ² (y* - q) + s Φ q with y* = o + √s L z."""
+    K = o.shape[0]
+    matrix, right = np.empty((K, K)), np.empty(K)
+    for a in range(K):
+        right[a] = rows.variance * (o[a] - rows.q[j, a])
+        for b in range(K):
+            right[a] += s * rows.Phi[a, b] * rows.q[j, b]
+            if b <= a:
+                right[a] += rows.variance * math.sqrt(s) * rows.chol[a, b] * rows.z[j, b]
+            matrix[a, b] = s * rows.Phi[a, b] + rows.variance * rows.B[j, a, b]
+            for c in range(K):
+                matrix[a, b] -= s * rows.Phi[a, c] * rows.B[j, c, b]
+    rows.h[j] = np.linalg.solve(matrix, right)

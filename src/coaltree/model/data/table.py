@@ -142,26 +142,19 @@ def _numbers_of_array(X: Any) -> np.ndarray:
         raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")
     try:
         array = np.asarray(X)
-        if np.iscomplexobj(array):
-            raise InputError("X holds complex data, which is not supported; give real numbers.")
-        if array.dtype.kind in "mM":
-            raise InputError(f"X holds {array.dtype}, not numbers; give them as numbers in a unit of your choice.")
-        return array.astype(np.float64)
-    except InputError:
-        raise
+        values = None if array.dtype.kind in "cmM" else array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
+    if values is None:
+        raise InputError(f"X holds {array.dtype}; give real numbers, in a unit of your choice.")
+    return values
 
 
 def check_names(what: str, names: Iterable[str]) -> None:
     """Refuse names that cannot be saved, before anything is sampled."""
     for name in names:
-        try:
-            name.encode("utf-8")
-        except UnicodeEncodeError:
-            raise InputError(
-                f"the name of {what} {name!r} has half of a surrogate pair, which no file can hold."
-            ) from None
+        if name.encode("utf-8", "ignore").decode() != name:
+            raise InputError(f"the name of {what} {name!r} has half of a surrogate pair, which no file can hold.")
 
 
 def _is_number(dtype: Any) -> bool:

@@ -20,6 +20,8 @@ TransformLike = Any  # an object with `fit_transform` and `transform`
 Columns = bool | Sequence[str | int]
 Axis = Literal["rows", "columns"] | None
 
+_LOGARITHMS = {"log": (np.log, np.exp, 0.0), "log1p": (np.log1p, np.expm1, -1.0)}  # inverse, and what has none
+
 
 @dataclass(eq=False, repr=False)
 class Preprocessor:
@@ -61,8 +63,8 @@ class Preprocessor:
             self._columns("log"), self._columns("log1p")
 
     def __repr__(self) -> str:
-        settings = {name: getattr(self, name) for name in ("log", "log1p", "center", "scale")}
-        inside = [f"{name}={value!r}" for name, value in settings.items() if value is not None and value is not False]
+        settings = [(name, getattr(self, name)) for name in ("log", "log1p", "center", "scale")]
+        inside = [f"{name}={value!r}" for name, value in settings if value is not None and value is not False]
         return f"Preprocessor({', '.join(inside)})"
 
     @property
@@ -81,15 +83,15 @@ class Preprocessor:
         d = table.values.shape[1]
         self.feature_names_in_, self.mean_, self.scale_ = table.features, np.zeros(d), np.ones(d)
         if self.center == "columns":
-            self.mean_ = _means(self._logarithms(table).T)
+            self.mean_ = _means(self._logarithms(table), 0)[0]
         if self.scale == "columns":
-            self.scale_ = _deviations(self._centred(table).T)
+            self.scale_ = _deviations(self._centred(table), 0)[0]
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return rows (n, d) as they are fitted."""
         values = self._centred(read_table(X, allow_missing=True, minimum_rows=1))
-        return np.asarray(values / (_deviations(values)[:, None] if self.scale == "rows" else self.scale_))
+        return np.asarray(values / (_deviations(values, 1) if self.scale == "rows" else self.scale_))
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> np.ndarray:
         """Return ``fit(X).transform(X)``."""
@@ -100,29 +102,28 @@ class Preprocessor:
         if not self.is_by_columns:
             raise InputError("rows that were centred or scaled cannot be transformed back.")
         values: np.ndarray = np.asarray(X, dtype=np.float64) * self.scale_ + self.mean_
-        for word, inverse in (("log1p", np.expm1), ("log", np.exp)):
+        for word in ("log1p", "log"):
             columns = self._columns(word)
-            values[:, columns] = inverse(values[:, columns])
+            values[:, columns] = _LOGARITHMS[word][1](values[:, columns])
         return values
 
     def _logarithms(self, table: Table) -> np.ndarray:
         values, names = np.array(table.values), table.features
-        for word, function, limit in (("log", np.log, 0.0), ("log1p", np.log1p, -1.0)):
+        for word, (function, _, limit) in _LOGARITHMS.items():
             columns = self._columns(word)
             bad = np.argwhere(values[:, columns] <= limit)
             if len(bad):
                 i, j = bad[0][0], columns[bad[0][1]]
                 raise InputError(
                     f"column {repr(names[j]) if names else j} has {values[i, j]:g} in row {table.labels[i]!r}, which "
-                    f"has no {'logarithm' if word == 'log' else 'log1p'}; leave the column out of {word}, or add a "
-                    "constant first."
+                    f"has no logarithm; leave the column out of {word}, or add a constant first."
                 )
             values[:, columns] = function(values[:, columns])
         return values
 
     def _centred(self, table: Table) -> np.ndarray:
         values = self._logarithms(table)
-        return np.asarray(values - (_means(values)[:, None] if self.center == "rows" else self.mean_))
+        return np.asarray(values - (_means(values, 1) if self.center == "rows" else self.mean_))
 
     def _columns(self, word: str) -> list[int]:
         """Numbers of the columns that `log` or `log1p` names."""
@@ -191,9 +192,9 @@ def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray
     if isinstance(transformer, Preprocessor) and transformer.is_by_columns:
         original = transformer.inverse_transform(values)
         log_slopes = np.broadcast_to(-np.log(transformer.scale_), values.shape).copy()
-        for word, derivative in (("log", np.log), ("log1p", np.log1p)):
+        for word, (logarithm, _, _) in _LOGARITHMS.items():
             columns = transformer._columns(word)
-            log_slopes[:, columns] -= derivative(original[:, columns])
+            log_slopes[:, columns] -= logarithm(original[:, columns])
         return log_slopes
     if type(transformer).__name__ in ("StandardScaler", "RobustScaler", "MaxAbsScaler"):
         scale = getattr(transformer, "scale_", None)
@@ -201,14 +202,13 @@ def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray
     return None
 
 
-def _means(values: np.ndarray) -> np.ndarray:
-    """(n,) mean of each row over what is observed, 0 where nothing is."""
-    seen = ~np.isnan(values)
-    return np.asarray(np.where(seen, values, 0.0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1))
+def _means(values: np.ndarray, axis: int) -> np.ndarray:
+    """Means of rows (n, 1) or columns (1, d) over what is observed, 0 where nothing is."""
+    return np.asarray(np.ma.masked_invalid(values).mean(axis=axis, keepdims=True).filled(0.0))
 
 
-def _deviations(values: np.ndarray) -> np.ndarray:
-    """(n,) standard deviation of each row over what is observed, 1 where it is 0 but for rounding."""
-    deviations = np.sqrt(_means(np.square(values - _means(values)[:, None])))
-    size = np.abs(np.where(np.isnan(values), 0.0, values)).max(axis=1)
+def _deviations(values: np.ndarray, axis: int) -> np.ndarray:
+    """Their standard deviations, 1 where it is 0 but for rounding."""
+    deviations = np.sqrt(_means(np.square(values - _means(values, axis)), axis))
+    size = np.abs(np.where(np.isnan(values), 0.0, values)).max(axis=axis, keepdims=True)
     return np.where(deviations > 1e-12 * size, deviations, 1.0)

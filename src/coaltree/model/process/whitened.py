@@ -72,15 +72,18 @@ def make_problem(
     *,
     replicates: Replicates | None = None,
     rotate: bool = False,
+    columns: np.ndarray | None = None,
 ) -> Problem:
-    """Whiten distinct rows (n, d) into a `Problem`; `rotate` drops the columns beyond the n - 1 that rows span.
+    """Whiten distinct rows (n, d), perhaps in some columns alone, into a `Problem`.
 
-    Rotation leaves all distances as they are, to within rounding. With `replicates`, rows and their variances are put
-    together into leaves.
+    `rotate` drops the columns beyond the n - 1 that rows span, and leaves all distances as they
+    are, to within rounding. With `replicates`, rows and their variances are put together into leaves.
     """
+    whole = values.shape[1]
+    values = values if columns is None else values[:, columns]
     n, d = values.shape
     with single_threaded_blas():
-        whitener = covariance.whitener(d)
+        whitener = covariance.whitener(whole, columns)
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
             W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
         if rotate and 1 < n <= d:

@@ -54,7 +54,7 @@ class NewRows(NamedTuple):
         chol = np.linalg.cholesky(S)
         shares, axes = np.linalg.eigh(A)
         beside = math.sqrt(v) * axes @ (np.sqrt(np.clip(shares * (1.0 - shares), 0.0, None)) * self.normals[1])
-        q = Z @ V - beside  # as in `missing_components`
+        q = Z @ V - beside  # as in `data/missing.py`
         free = self.mean + chol @ self.normals[0]
         Y = q + np.linalg.solve(S @ A + v * B, v * (free - q).T + S @ q.T).T @ B
 

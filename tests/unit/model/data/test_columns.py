@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from coaltree.errors import CoaltreeWarning, InputError
-from coaltree.model.covariance import Diagonal, Full, InverseGamma, InverseWishart, Scaled, Spherical
-from coaltree.model.data.columns import choose_columns, constant_columns, dependent_columns
+from coaltree.model.covariance import Diagonal, Full, InverseGamma, Scaled, Spherical
+from coaltree.model.data.columns import choose_columns, constant_columns, dependent_columns, spread_ties
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 4))
@@ -136,15 +136,13 @@ def test_dependent_columns_are_found_in_any_unit():
     np.testing.assert_array_equal(dependent_columns(table), expected)
 
 
-def test_columns_in_use_keep_their_own_priors():
+def test_what_is_given_of_all_columns_is_refused_where_some_are_left_out():
     table = np.column_stack([X[:, :2], np.ones(30)])
     prior = InverseGamma([1.0, 2.0, 3.0], 1.0)
-    diagonal = quiet(table, Diagonal([1.0, 2.0, 3.0], priors={"variances": prior}))[0]
-    np.testing.assert_array_equal(diagonal.variances, [1.0, 2.0])
-    np.testing.assert_array_equal(diagonal.priors["variances"].shape, [1.0, 2.0])
     S = np.diag([1.0, 2.0, 3.0])
-    full = quiet(table, Full(S, priors={"Phi": InverseWishart(7.0, S)}))[0]
-    assert full.priors["Phi"].df == 6.0 and full.Phi.shape == (2, 2)
+    for of_three in (Diagonal([1.0, 2.0, 3.0]), Diagonal(priors={"variances": prior}), Full(S)):
+        with pytest.raises(InputError, match=r"3 columns, but the data have 2|for each of the 2 columns"):
+            quiet(table, of_three)
     for kept in (Diagonal([1.0, 2.0, 3.0], learn="amplitude"), Scaled([1.0, 2.0, 3.0]), Full(S, learn=False)):
         assert quiet(table, kept)[1] is None  # a constant in known units says that branches are short
 
@@ -155,3 +153,62 @@ def test_dependent_columns_are_the_same_in_every_unit(scale):
     table[:, 2] = table[:, 0] - 2.0 * table[:, 1]
     np.testing.assert_array_equal(dependent_columns(table * scale), [False, False, True, False])
     np.testing.assert_array_equal(dependent_columns(table * [1.0, scale, 1.0, 1.0]), [False, False, True, False])
+
+
+# Ties
+
+
+def spread(x, rows=None, column=0):
+    x = np.asarray(x, dtype=float)
+    values, tied = spread_ties(x[:, None], np.arange(len(x)) if rows is None else rows, np.array([column]))
+    return values[:, 0], bool(tied[0])
+
+
+def test_ties_recorded_in_steps_stay_within_half_a_step():
+    x = np.random.default_rng(0).integers(0, 6, 400) * 0.5
+    found, tied = spread(x)
+    assert tied and len(np.unique(found)) == 400
+    assert np.all(np.abs(found - x) <= 0.25)
+    for level in np.unique(x):  # evenly: variance step² / 12, standard error about a tenth of it
+        assert np.var(found[x == level]) == pytest.approx(0.25 / 12, rel=0.45)
+        assert np.mean(found[x == level]) == pytest.approx(level, abs=0.09)
+
+
+def test_ties_reach_half_way_to_uneven_neighbours():
+    x = np.repeat([0.0, 1.0, 5.0], 200)
+    found, _ = spread(x)
+    for level, low, high in ((0.0, -0.5, 0.5), (1.0, 0.5, 3.0), (5.0, 3.0, 7.0)):
+        cell = found[x == level]
+        assert low <= cell.min() < low + 0.1 * (high - low) and high - 0.1 * (high - low) < cell.max() <= high
+
+
+def test_ties_of_many_zeros_are_spread_by_their_share():
+    rng = np.random.default_rng(1)
+    x = np.concatenate([np.zeros(60), rng.gamma(2.0, 1.0, 40)])
+    found, _ = spread(x)
+    np.testing.assert_array_equal(found[60:], x[60:])
+    h = np.sqrt(3.0) * 0.6 * x.std()
+    assert 0.9 * h < np.abs(found[:60]).max() <= h
+
+
+def test_ties_are_spread_but_single_and_missing_values_stay():
+    x = np.array([0.1, 0.2, np.nan, 0.2, 0.7, np.nan])
+    found, tied = spread(x)
+    assert tied
+    np.testing.assert_array_equal(found[[0, 2, 4, 5]], x[[0, 2, 4, 5]])
+    assert found[1] != found[3]
+    untied, tied = spread(np.array([3.0, np.nan, 1.0]))
+    assert not tied
+    np.testing.assert_array_equal(untied, [3.0, np.nan, 1.0])
+    assert not spread(np.full(4, 2.0))[1]  # a constant has no cell
+
+
+def test_ties_are_spread_by_row_and_column_numbers_alone():
+    x = np.random.default_rng(2).integers(0, 3, 50).astype(float)
+    found, _ = spread(x, column=7)
+    np.testing.assert_array_equal(spread(2.0**30 * x, column=7)[0], 2.0**30 * found)
+    np.testing.assert_allclose(spread(1e-9 * x, column=7)[0], 1e-9 * found, rtol=1e-12, atol=1e-24)
+    np.testing.assert_array_equal(spread(np.append(x, [1.0, 2.0]), column=7)[0][:50], found)
+    some = np.arange(0, 50, 2)
+    np.testing.assert_array_equal(spread(x[some], some, column=7)[0], found[some])
+    assert not np.array_equal(spread(x, column=8)[0], found)

@@ -69,7 +69,9 @@ def test_what_has_no_logarithm_is_refused_with_its_place():
         fit_transform(Table(values, TABLE.labels, NAMES), Preprocessor(log=True))
     with pytest.raises(ct.InputError, match="column 2 has 0 in row '4'"):
         fit_transform(read_table(values, allow_missing=True), Preprocessor(log=[2]))
-    with pytest.raises(ct.InputError, match=r"column 'a' has -.* which has no log1p"):
+    with pytest.raises(
+        ct.InputError, match=r"column 'a' has -.* which has no logarithm; leave the column out of log1p"
+    ):
         fit_transform(Table(-TABLE.values - 1.0, TABLE.labels, NAMES), Preprocessor(log1p=True))
 
 
