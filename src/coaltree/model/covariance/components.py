@@ -1,12 +1,4 @@
-"""Probabilistic principal components with a tree on them, for tables of more columns than rows.
-
-With c and s the centres and scales of the d columns and V (d, K) the leading principal directions of the table,
-
-    y_i = Vᵀ (x_i - c) / s                        the tree, Φ (K, K) full
-    (x_i - c) / s - V y_i ~ N(μ, σ² (I - V Vᵀ))   of every row by itself, μ flat
-
-V, c and s are computed once from all rows; Φ and σ² are learnt.
-"""
+"""Probabilistic principal components with a tree on them, for tables of more columns than rows."""
 
 import math
 from dataclasses import dataclass, field
@@ -32,6 +24,12 @@ _ROWS_PER_PARAMETER = 6  # of the covariance: K (K + 1) / 2 of them, so that 3 K
 class Components(Full):
     """The `n_components` leading principal components with a `Full` covariance Phi; all other directions are noise.
 
+    With c and s the centres and scales of the d columns and V (d, K) the leading principal directions of the table,
+
+        y_i = Vᵀ (x_i - c) / s                        the tree, Φ (K, K) full
+        (x_i - c) / s - V y_i ~ N(μ, σ² (I - V Vᵀ))   of every row by itself, μ flat
+
+    V, c and s are computed once from all rows; Φ and σ² are learnt.
     residual_variance ~ InverseGamma(α, β) is the variance σ² of the other directions; by default α = ½,
     β = ½ · mean column variance. "auto" is the largest K with 3 K (K + 1) <= n rows, at least 2, and at most one less
     than the directions that the rows span. `loadings`, `centre` and `scale` are those of the columns; fit finds them.

@@ -1,8 +1,4 @@
-"""Principal directions of a table, of which entries may be missing, without anything of size d².
-
-For complete rows these are singular vectors; else the maximum of p(X_observed | W, μ, v) under probabilistic principal
-components x = μ + W z + e, e ~ N(0, v I), by expectation and maximisation, with the directions that W spans.
-"""
+"""Principal directions of a table, of which entries may be missing, without anything of size d²."""
 
 from collections.abc import Iterable
 
@@ -21,7 +17,9 @@ _MIN_DISTINCT_VALUES = 5  # in half of the columns; categories and their indicat
 def principal_directions(Z: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, int]:
     """(d, K) orthonormal directions of rows Z (n, d), (d,) their centre, and how many of k + 1 directions rows span.
 
-    K is k, or one less than the rows span; the largest loading of each direction is positive.
+    K is k, or one less than the rows span; the largest loading of each direction is positive. For complete rows these
+    are singular vectors; else the maximum of p(X_observed | W, μ, v) under probabilistic principal components
+    x = μ + W z + e, e ~ N(0, v I), by expectation and maximisation, with the directions that W spans.
     """
     missing = np.isnan(Z)
     centre = np.nanmean(Z, axis=0)

@@ -1,9 +1,4 @@
-"""`Matern32` over the axes of a grid, in the eigenbasis of its Kronecker product.
-
-K = K_1 ⊗ … ⊗ K_m + noise · I with K_a = Q_a Λ_a Q_aᵀ has the eigenvectors Q_1 ⊗ … ⊗ Q_m and the eigenvalues
-λ_1j … λ_mk + noise, so nothing larger than one axis is ever factorised, and all that S = UᵀU must give is its
-diagonal in that basis.
-"""
+"""`Matern32` over the axes of a grid, in the eigenbasis of its Kronecker product."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -42,7 +37,10 @@ def _rotate(X: np.ndarray, bases: Sequence[np.ndarray]) -> np.ndarray:
 class Matern32(KernelCovariance):
     """Φ = amplitude · [⊗_a M(length_a) + noise · I] over the axes a of a grid, row-major as in `image.ravel()`, with
 
-        M(ℓ)_ij = (1 + √3 |i - j| / ℓ) exp(-√3 |i - j| / ℓ) .
+        M(ℓ)_ij = (1 + √3 |i - j| / ℓ) exp(-√3 |i - j| / ℓ) = Q_a Λ_a Q_aᵀ .
+
+    Q_1 ⊗ … ⊗ Q_m are its eigenvectors and λ_1j … λ_mk + noise its eigenvalues, so that nothing larger than one axis is
+    ever factorised, and all that S = UᵀU must give is its diagonal in that basis.
 
     `grid=None` is one axis of all columns. A scalar `length` is shared by the axes; a sequence gives each its own.
     `noise` is a share of the amplitude, no lower than 1e-10 in the matrix; noise=0 is not learnt. Default priors:

@@ -1,11 +1,4 @@
-"""Covariances given by a kernel over the columns' inputs: `SquaredExponential`, `Kernel`; dense, O(d³) an evaluation.
-
-Φ = amplitude · K(θ). Given contrasts with S = UᵀU, the amplitude integrates out of the likelihood,
-
-    log p(U | θ) = -(n/2) log|K| - (α + nd/2) log(β + ½ tr(K⁻¹S)) + const ,       amplitude ~ InverseGamma(α, β) ,
-
-so log θ is slice-sampled coordinate by coordinate with the amplitude out of the way, and the amplitude drawn after.
-"""
+"""Covariances given by a kernel over the columns' inputs: `SquaredExponential`, `Kernel`; dense, O(d³) each time."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -29,7 +22,14 @@ Terms = Callable[[Theta], tuple[float, float] | None]
 
 
 class KernelCovariance(LearnableCovariance):
-    """Φ = amplitude · K(θ): slice sampling of log θ for every family that can give log|K| and tr(K⁻¹S)."""
+    """Φ = amplitude · K(θ), of every family that can give log|K| and tr(K⁻¹S), S = UᵀU of the contrasts.
+
+    The amplitude ~ InverseGamma(α, β) integrates out of the likelihood,
+
+        log p(U | θ) = -(n/2) log|K| - (α + nd/2) log(β + ½ tr(K⁻¹S)) + const ,
+
+    so log θ is slice-sampled coordinate by coordinate with the amplitude out of the way, and the amplitude drawn after.
+    """
 
     inputs: Any = None
 

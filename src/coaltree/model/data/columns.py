@@ -1,10 +1,4 @@
-"""Which columns of a table are in the model, with what values, and under which covariance where none is named.
-
-A column that is constant says nothing of the tree, and a family that knows each column by its own scale has no place
-for it: with c such columns beside k others in n rows, and a learnt variance for each, times divided by s and the k
-variances multiplied by s gain s^((n-1)c/2) and lose s^(n-1) and s^(k/2), so that the posterior is improper where
-(n-1)(c-2) > k. It is left out, as is, under `Full`, a column that is a linear function of those before it.
-"""
+"""Which columns of a table are in the model, with what values, and under which covariance where none is named."""
 
 import math
 import warnings
@@ -88,16 +82,15 @@ def rows_for_full(d: int) -> int:
 
 
 def constant_columns(values: np.ndarray) -> np.ndarray:
-    """(d,) whether a column is the same number in every row that has it, to within rounding."""
-    low, high = _bounds(values)
+    """(d,) whether a column is the same number in every row that has it, to within rounding.
+
+    It says nothing of the tree, and a family that knows each column by its own scale has no place for it: with c such
+    columns beside k others in n rows, and a learnt variance for each, times divided by s and the k variances multiplied
+    by s gain s^((n-1)c/2) and lose s^(n-1) and s^(k/2), so that the posterior is improper where (n-1)(c-2) > k.
+    """
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     with np.errstate(over="ignore"):  # an infinite range is no constant
         return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
-
-
-def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(d,) smallest and largest value of each column; the former is the larger one where a column has none."""
-    seen = ~np.isnan(values)
-    return np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
 
 
 def dependent_columns(values: np.ndarray) -> np.ndarray:

@@ -1,8 +1,4 @@
-"""Leaves of a table: rows that measure the same thing, and rows that are copies of others.
-
-Copies have no density under the model without a fixed noise: they are merged at time 0 before sampling, and put back on
-the trees by `Distinct.expand`. Trees are drawn over the distinct leaves.
-"""
+"""Leaves of a table: rows that measure the same thing, and rows that are copies of others."""
 
 import warnings
 from collections.abc import Sequence
@@ -20,7 +16,11 @@ from .table import Table, check_names
 
 
 class Distinct(NamedTuple):
-    """Which rows are copies of which: row i equals distinct row ``group[i]``, first seen at ``first[group[i]]``."""
+    """Which rows are copies of which: row i equals distinct row ``group[i]``, first seen at ``first[group[i]]``.
+
+    Copies have no density under the model without a fixed noise: they are merged at time 0 before sampling, and put
+    back on the trees by `expand`. Trees are drawn over the distinct leaves.
+    """
 
     first: np.ndarray  # (g,) row numbers
     group: np.ndarray  # (n,)

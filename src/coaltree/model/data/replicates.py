@@ -1,15 +1,4 @@
-"""Replicates: several rows that measure the same leaf.
-
-Rows of a leaf are merged at time 0, each with its own variance, before the tree begins: they share one value z. So a
-tree over n leaves stands for one over N rows with N - n merges at time 0, on which messages, likelihood, contrasts
-and missing entries are those of any tree (`diffusion`, `missing`); the coalescent's prior knows the n - 1 merges above
-them alone. Samplers see the n leaves: mean x̄_i = Σ_j x_ij / a_ij · a_i and variance a_i = 1 / Σ_j 1 / a_ij.
-
-Under normal noise the variances have known ratios, a_ij = λ r_ij, and rows enter by sums alone: the leaves' means,
-whose variances are λ / Σ_j 1 / r_ij, and the N - n contrasts between rows of a leaf, independent N(0, λ Φ), of which
-Σ u uᵀ is enough. `within_leaves` finds them once, so that an iteration costs the same for a dozen rows a leaf and
-for thousands.
-"""
+"""Replicates: several rows that measure the same leaf, merged at time 0, each with its own variance."""
 
 import math
 from typing import NamedTuple
@@ -22,7 +11,13 @@ from ..process.diffusion import LOG_2PI, join
 
 
 class Replicates(NamedTuple):
-    """Which rows belong to which leaf, and the merges at time 0 that say so."""
+    """Which rows belong to which leaf, and the merges at time 0 that say so.
+
+    Rows of a leaf share one value z. So a tree over n leaves stands for one over N rows with N - n merges at time 0, on
+    which messages, likelihood, contrasts and missing entries are those of any tree (`diffusion`, `missing`); the
+    coalescent's prior knows the n - 1 merges above them alone. Samplers see the n leaves: mean
+    x̄_i = Σ_j x_ij / a_ij · a_i and variance a_i = 1 / Σ_j 1 / a_ij.
+    """
 
     leaf: np.ndarray  # (N,) leaf of each row
     rows: np.ndarray  # (N,) rows, those of leaf 0 first
@@ -116,7 +111,12 @@ class Within(NamedTuple):
 
 
 def within_leaves(values: np.ndarray, error2: np.ndarray, replicates: Replicates) -> tuple[Collapsed, Within]:
-    """The leaves' means and variances at λ = 1, and what is left of their rows."""
+    """The leaves' means and variances at λ = 1, and what is left of their rows.
+
+    Under normal noise the variances have known ratios, a_ij = λ r_ij, and rows enter by sums alone: the leaves' means,
+    whose variances are λ / Σ_j 1 / r_ij, and the N - n contrasts between rows of a leaf, independent N(0, λ Φ), of
+    which Σ u uᵀ is enough. So an iteration costs the same for a dozen rows a leaf and for thousands.
+    """
     centred = np.ascontiguousarray(values - values.mean(axis=0))  # for the digits of sums of squares
     leaves = collapse(centred, error2, replicates)
     # Σ_j (x_j - x̄)(x_j - x̄)ᵀ / r_j of a leaf is Σ u uᵀ of its contrasts.

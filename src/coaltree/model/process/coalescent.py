@@ -1,10 +1,4 @@
-"""Kingman's coalescent, the prior over trees.
-
-With m lineages left any two of them merge at rate 1, so that the waiting time Δ_k before merge k is exponential
-with rate λ_k = m (m - 1) / 2, m = n - k for k = 0 … n - 2, and every pair is equally likely to merge:
-
-    p(τ, π) = Π_k exp(-λ_k Δ_k) ,   Δ_k = τ_k - τ_{k-1} ,   τ_{-1} = 0 .
-"""
+"""Kingman's coalescent, the prior over trees."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,7 +22,11 @@ def standardized_gaps(times: np.ndarray) -> np.ndarray:
 
 
 def log_prior(times: np.ndarray) -> Any:
-    """Return log p(τ, π) = -Σ_k λ_k Δ_k for sorted merge times of shape (…, n - 1); it is the same for every π."""
+    """Return log p(τ, π) = -Σ_k λ_k Δ_k for sorted merge times of shape (…, n - 1); it is the same for every π.
+
+    With m lineages left any two of them merge at rate 1, so that the waiting time Δ_k before merge k is exponential
+    with rate λ_k = m (m - 1) / 2, m = n - k for k = 0 … n - 2, and every pair is equally likely to merge.
+    """
     return -standardized_gaps(times).sum(axis=-1)
 
 

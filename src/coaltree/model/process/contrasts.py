@@ -1,13 +1,4 @@
-"""Contrasts on a tree, and other statistics whose distribution is known if the model holds (pivotal quantities).
-
-Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ), and the data are, up
-to a shift of all rows, a linear function of them. Replicated data follow from contrasts drawn anew, from the root down:
-
-    mean_1 = mean_k + w_2 √v_k u_k ,   mean_2 = mean_k - w_1 √v_k u_k .
-
-Under the coalescent, the merges of two sister subtrees follow one another in a uniform shuffle, and any two of the
-lineages that are left are equally likely to merge next, whether they are single leaves or not.
-"""
+"""Contrasts on a tree, and other statistics whose distribution is known if the model holds (pivotal quantities)."""
 
 import math
 from typing import NamedTuple
@@ -56,7 +47,13 @@ def values_of_rows(frame: ContrastFrame, X: np.ndarray) -> Values:
 
 
 def values_of_contrasts(frame: ContrastFrame, U: np.ndarray) -> Values:
-    """From the root, put at 0, down."""
+    """From the root, put at 0, down, the inverse of messages:
+
+        mean_1 = mean_k + w_2 √v_k u_k ,   mean_2 = mean_k - w_1 √v_k u_k .
+
+    Given a tree, Φ and the rows' variances, contrasts are independent N(0, Φ), and the data are, up to a shift of all
+    rows, a linear function of them: replicated data follow from contrasts drawn anew.
+    """
     means = np.zeros((2 * len(U) + 1, U.shape[1]))
     _pass_down(frame.children, frame.v, frame.w1, np.ascontiguousarray(U), means)
     return Values(U, means)
@@ -77,9 +74,9 @@ def _pass_down(children: np.ndarray, v: np.ndarray, w1: np.ndarray, U: np.ndarra
 def shuffles(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Wilcoxon's rank sum between the merges below the two children of every merge, standardised.
 
-    Returns merges with many merges below both children, and z > 0 where those below the first come later. Trees of the
-    coalescent are uniform over all orders of merges, so that z is nearly standard normal, independently from merge to
-    merge.
+    Returns merges with many merges below both children, and z > 0 where those below the first come later. Under the
+    coalescent, the merges of two sister subtrees follow one another in a uniform shuffle, so that z is nearly standard
+    normal, independently from merge to merge.
     """
     place = layout(children)
     large = np.flatnonzero((place.size[children] > 5).all(axis=1))  # enough for a sum of ranks to be nearly normal
@@ -101,7 +98,10 @@ def lateness(children: np.ndarray) -> np.ndarray:
 
 
 def mean_lateness(n: int, rng: np.random.Generator) -> float:
-    """The mean of `lateness` over the leaves of a tree drawn from the coalescent."""
+    """The mean of `lateness` over the leaves of a tree drawn from the coalescent.
+
+    Any two of the lineages that are left are equally likely to merge next, whether they are single leaves or not.
+    """
     return float(_mean_lateness(n, make_streams(rng, 1)[0]))
 
 

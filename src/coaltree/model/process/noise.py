@@ -61,7 +61,9 @@ class Noise:
     def __post_init__(self) -> None:
         if not (isinstance(self.level, str) and self.level == "learn"):
             if not 0.0 <= as_number(self.level) <= _MAX_LEVEL:
-                raise InputError(f'the noise level must be "learn" or a number from 0 to 1e150, not {self.level!r}.')
+                raise InputError(
+                    f'noise must be "learn", "student", a number from 0 to 1e150 or a Noise, not {self.level!r}.'
+                )
             object.__setattr__(self, "level", float(self.level))
         check_choice("tails", self.tails, ("normal", "student"))
         object.__setattr__(self, "df", check_positive("df", self.df))
@@ -95,9 +97,7 @@ def as_noise(noise: Any) -> Noise:
     if isinstance(noise, str):
         check_choice("noise", noise, ("learn", "student"))
         return Noise(tails="student" if noise == "student" else "normal")
-    if not 0.0 <= as_number(noise) <= _MAX_LEVEL:
-        raise InputError(f'noise must be "learn", "student", a number from 0 to 1e150 or a Noise, not {noise!r}.')
-    return Noise(float(noise))
+    return Noise(noise)
 
 
 class NoiseModel(NamedTuple):

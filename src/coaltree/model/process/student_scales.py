@@ -1,11 +1,4 @@
-"""Student's noise as a mixture: a scale for each row, drawn given the tree.
-
-Given everything but row i, its leaf's value is N(m, v Φ), so that
-
-    x_i ~ N(m, (v + λ r_i s_i) Φ) ,    s_i ~ InverseGamma(df/2, df/2) :
-
-one univariate slice in log s_i from the squared distance ‖x_i - m‖² of whitened rows.
-"""
+"""Student's noise as a mixture: a scale for each row, drawn given the tree."""
 
 import math
 
@@ -18,7 +11,14 @@ from .leaf_messages import Walk, begin_again, begin_walk, expected_var, next_lea
 
 
 class ScalesOnTree:
-    """Draws of the scales given one tree, one after another; the large arrays are made once."""
+    """Draws of the scales given one tree, one after another; the large arrays are made once.
+
+    Given everything but row i, its leaf's value is N(m, v Φ), so that
+
+        x_i ~ N(m, (v + λ r_i s_i) Φ) ,    s_i ~ InverseGamma(df/2, df/2) :
+
+    one univariate slice in log s_i from the squared distance ‖x_i - m‖² of whitened rows.
+    """
 
     def __init__(self, children: np.ndarray, times: np.ndarray) -> None:
         self._tree = children, times
