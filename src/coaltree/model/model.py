@@ -71,7 +71,7 @@ class Model(NamedTuple):
         if "covariance_choice" not in info:
             warn_of_scales(covariance, table)
         values = values if used is None else np.ascontiguousarray(values[:, used])
-        values, tied = _apart(values, leaves, used, "tied" in covariance.cannot_take)
+        values, tied = _apart(values, table, leaves, used, "tied" in covariance.cannot_take)
         if tied.any():
             which = np.flatnonzero(tied) if used is None else used[tied]
             info["ties"] = (
@@ -397,7 +397,7 @@ class Model(NamedTuple):
 
 
 def _apart(
-    values: np.ndarray, leaves: Leaves, used: np.ndarray | None, cannot_be_tied: bool
+    values: np.ndarray, table: Table, leaves: Leaves, used: np.ndarray | None, cannot_be_tied: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values of distinct rows, ties spread where they must be, and in which columns they were.
 
@@ -409,7 +409,7 @@ def _apart(
         return values, np.zeros(values.shape[1], dtype=bool)
     spread, tied = spread_ties(values, leaves.kept, np.arange(values.shape[1]) if used is None else used)
     if not leaves.has_density and (pair := agreeing_pair(spread)) is not None:
-        one, other = (repr(leaves.names_of_kept()[i]) for i in pair)
+        one, other = (repr(table.labels[leaves.kept[i]]) for i in pair)
         raise InputError(
             f"rows {one} and {other} are equal in every column that both have, so their distance is 0; drop one of "
             "them, or give a fixed noise, such as noise=0.1."

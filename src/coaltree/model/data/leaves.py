@@ -1,7 +1,6 @@
 """Leaves of a table: rows that measure the same thing, and rows that are copies of others."""
 
 import warnings
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,10 +84,6 @@ class Leaves(NamedTuple):
         first_row = self.kept[np.unique(self.groups[self.kept], return_index=True)[1]]  # of each distinct leaf
         return np.where(place >= 0, place, place[first_row[self.distinct.group[self.groups]]])
 
-    def names_of_kept(self) -> list[str]:
-        """Names of the rows that are kept, or of their leaves where there are groups."""
-        return [self.labels[i if self.groups is None else self.groups[i]] for i in self.kept]
-
 
 _NONE = np.empty(0, np.int64)
 NO_LEAVES = Leaves((), None, Distinct(_NONE, _NONE), _NONE, None, None, False)  # of a model that chains alone see
@@ -112,15 +107,13 @@ def read_leaves(table: Table, noise: Noise, groups: Any = None, errors: Any = No
     if n_copies := leaves.distinct.n_copies:
         copy = int(np.argmax(leaves.distinct.first[leaves.distinct.group] != np.arange(len(labels))))
         twin = leaves.distinct.first[leaves.distinct.group[copy]]
-        _warn(
+        warnings.warn(
             f"X has {count(n_copies, 'duplicate row')} (for example {labels[twin]!r} and {labels[copy]!r}, equal "
             "exactly or to within rounding), merged at time 0. A fixed noise, such as noise=0.1 (--noise 0.1), keeps "
-            "them apart."
+            "them apart.",
+            CoaltreeWarning,
+            stacklevel=4,
         )
-    if leaf is not None and leaves.replicates is None:
-        _warn("every group has one row, so that groups change nothing but the names of the leaves.")
-    elif leaf is not None and noise.is_learnt:
-        _warn_of_copies(table, leaf, labels)
     return leaves
 
 
@@ -171,21 +164,3 @@ def _group_name(value: Any) -> str:
     if name == "" or (not isinstance(value, str) and name in ("None", "nan", "NaN", "NaT", "<NA>", "--")):
         raise InputError("groups has a missing value or an empty name; give every row a group.")
     return name
-
-
-def _warn_of_copies(table: Table, leaf: np.ndarray, labels: Sequence[str]) -> None:
-    """Copies within a group say that there is no noise."""
-    same = find_distinct(np.column_stack([leaf, table.values]))
-    if not same.n_copies:
-        return
-    twin = same.first[same.group]
-    i = int(np.argmax(twin != np.arange(len(twin))))
-    _warn(
-        f"rows {table.labels[twin[i]]!r} and {table.labels[i]!r} of group {labels[leaf[i]]!r} are equal in every "
-        f"column ({same.n_copies} such row(s) in all); drop those that are copies and not measurements, for they draw "
-        "a learnt noise towards 0."
-    )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, CoaltreeWarning, stacklevel=5)

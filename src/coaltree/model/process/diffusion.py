@@ -1,19 +1,4 @@
-"""Brownian diffusion along a tree: messages, likelihood, contrasts, simulation.
-
-Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Everything here runs on whitened data
-(Φ = I) with p <= d columns: rotated data may have fewer columns than the model has dimensions. Messages go from the
-leaves to the root: z_c ~ N(mean_c, var_c I) for node c at its time τ_c, (x_i, leaf_var) for a leaf. For a merge
-k of nodes 1 and 2 at time τ_k
-
-    s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v
-    log p(X | tree) = Σ_k [ -(d/2) log(2π v_k) - ½ log|Φ| - ε_k / (2 v_k) ] ,   ε_k = ‖mean_1 - mean_2‖² .
-
-The vectors u_k = (mean_1 - mean_2) / √v_k are independent N(0, Φ): Felsenstein's contrasts, all that a covariance
-update needs. Only squared distances between means are needed too, because ε obeys a Lance–Williams recurrence.
-
-A merge of two identical leaves at time 0 (v = 0, ε = 0) has no density; it carries no factor, and the likelihood is
-that of the distinct rows.
-"""
+"""Brownian diffusion along a tree: messages, likelihood, contrasts, simulation; on whitened data, where Φ = I."""
 
 import math
 from collections.abc import Callable
@@ -119,6 +104,14 @@ def messages(
 ) -> Messages:
     """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p).
 
+    Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Rotated data may have fewer columns p than
+    the model has dimensions d. Messages go from the leaves to the root: z_c ~ N(mean_c, var_c I) for node c at its time
+    τ_c, (x_i, leaf_var) for a leaf. For a merge k of nodes 1 and 2 at time τ_k
+
+        s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v .
+
+    Only squared distances ε between means are needed, too, because they obey a Lance–Williams recurrence.
+
     `leaf_var` is the variance of every leaf, or (n,) of each. `into` are arrays (2n-1, p) and (2n-1,) for the means and
     variances: large new ones cost as much as to fill them.
     """
@@ -141,7 +134,10 @@ def log_likelihood(
 ) -> float:
     """Return log p(X | tree) from whitened data W (n, p).
 
-    `d` is the model's dimension (default p) and `log_det` is log|Φ|.
+        log p(X | tree) = Σ_k [ -(d/2) log(2π v_k) - ½ log|Φ| - ε_k / (2 v_k) ] ,   ε_k = ‖mean_1 - mean_2‖² .
+
+    A merge of two identical leaves at time 0 (v = 0, ε = 0) has no density; it carries no factor, and the likelihood is
+    that of the distinct rows. `d` is the model's dimension (default p) and `log_det` is log|Φ|.
     """
     up = messages(children, times, W, leaf_var)
     d = W.shape[1] if d is None else d
@@ -153,7 +149,7 @@ def log_likelihood(
 
 
 def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances = 0.0) -> np.ndarray:
-    """Return the contrasts U (n - 1, d): given the tree, rows are independent N(0, Φ).
+    """Return the contrasts u_k = (mean_1 - mean_2) / √v_k, (n - 1, d): given the tree, independent N(0, Φ).
 
     `X` may be raw or whitened data. Merges of identical leaves at time 0 say nothing of Φ and are left out, so U may
     have fewer than n - 1 rows.

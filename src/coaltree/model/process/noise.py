@@ -1,14 +1,4 @@
-"""Noise at the leaves: how far a row may lie from the value of its leaf.
-
-    x_i = z_i + e_i ,   z: leaves of the diffusion with Φ ,   e_i ~ N(0, a_i Φ) ,   a_i = λ r_i s_i
-
-In code λ is the `level`, r_i a row's `error2` (known: its squared relative standard error, 1 by default) and s_i its
-`tail_scale`: 1, or s_i ~ InverseGamma(df/2, df/2), which makes e_i Student, so that an outlier need not be a branch of
-its own next to the root. The noise is a multiple of Φ, so that a leaf's message is (x_i, a_i), one variance, and
-contrasts stay independent N(0, Φ).
-
-(τ, λ, Φ) → (c τ, c λ, Φ / c) leaves the likelihood as it is, and so does (λ, s) → (c λ, s / c).
-"""
+"""Noise at the leaves: how far a row may lie from the value of its leaf."""
 
 import math
 from collections.abc import Callable
@@ -101,7 +91,17 @@ def as_noise(noise: Any) -> Noise:
 
 
 class NoiseModel(NamedTuple):
-    """The noise of some rows: what is known of it, and the prior of what is not."""
+    """The noise of some rows: what is known of it, and the prior of what is not.
+
+        x_i = z_i + e_i ,   z: leaves of the diffusion with Φ ,   e_i ~ N(0, a_i Φ) ,   a_i = λ r_i s_i
+
+    In code λ is the `level`, r_i a row's `error2` (known: its squared relative standard error, 1 by default) and s_i
+    its `tail_scale`: 1, or s_i ~ InverseGamma(df/2, df/2), which makes e_i Student, so that an outlier need not be a
+    branch of its own next to the root. The noise is a multiple of Φ, so that a leaf's message is (x_i, a_i), one
+    variance, and contrasts stay independent N(0, Φ).
+
+    (τ, λ, Φ) → (c τ, c λ, Φ / c) leaves the likelihood as it is, and so does (λ, s) → (c λ, s / c).
+    """
 
     level: float | None  # None: learnt
     half_df: float  # 0 for normal tails
