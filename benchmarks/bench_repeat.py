@@ -57,7 +57,7 @@ def run():
     found, missing = real_tables()
     for line in (*missing, *(() if is_installed() else (NOT_INSTALLED,))):
         print(line)
-    names, kept = [*found, *FROM_THE_MODEL], Kept("bench_repeat", (ROWS,))
+    names, kept = [*found, *SIMULATED], Kept("bench_repeat", (ROWS,))
     drawn = [(f"{kind} {number}", method) for number in range(n_drawn) for kind in OFF_MODEL for method in METHODS]
     halves = [(f"{name} {number}", "halves") for number in range(n_halves) for name in names]
     bootstraps = [
@@ -106,15 +106,28 @@ def _yeast():
         return file["X"][complete], file["phase"][complete]
 
 
-FROM_THE_MODEL = {"from the model, 73 columns": 73, "from the model, 256 columns": 256}
+def from_the_model(rng, d):
+    return simulate_data(simulate_tree(ROWS, rng), d, rng, leaf_var=NOISE)
+
+
+def eight_factors(rng, d):
+    """Eight factors that diffused along the tree, seen through noisy columns."""
+    return from_the_model(rng, 8) @ rng.normal(size=(8, d)) + 2.0 * rng.normal(size=(ROWS, d))
+
+
+SIMULATED = {
+    "from the model, 73 columns": lambda rng: from_the_model(rng, 73),
+    "from the model, 256 columns": lambda rng: from_the_model(rng, 256),
+    "eight factors, 73 columns": lambda rng: eight_factors(rng, 73),
+}
 
 
 def two_halves(found, name, number):
     """The rows of one draw in two halves of their columns, and their classes (None from the model)."""
     rng = np.random.default_rng([number, *map(ord, name)])
     classes = None
-    if name in FROM_THE_MODEL:
-        X = simulate_data(simulate_tree(ROWS, rng), FROM_THE_MODEL[name], rng, leaf_var=NOISE)
+    if name in SIMULATED:
+        X = SIMULATED[name](rng)
     else:
         X, classes = found[name]
         rows = rng.choice(len(X), ROWS, replace=False)
