@@ -82,7 +82,7 @@ def run():
     tables = {name: lambda pair=pair: pair for name, pair in expression().items()}
     n_expression, tables = len(tables), tables | OTHERS
     kept = Kept("bench_wide", (commit().split()[1].strip(",") if commit() else "none", *SETTINGS.values()))
-    kept.complete([(name, "all") for name in tables], lambda name, _: measure(*tables[name]()))
+    kept.complete([(name, "all") for name in tables], lambda name, _: measure(*tables[name]()), announce=False)
     found = {name: kept.recall(name, "all") for name in tables}
     found = {name: row for name, row in found.items() if row is not None}
     header = ("table", "rows × columns", "covariance", "ARI", "Ward's", "purity", "Ward's", "R-hat", "S", "seconds")

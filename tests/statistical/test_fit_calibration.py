@@ -9,7 +9,7 @@ from scipy import stats
 
 from coaltree.errors import ConvergenceWarning
 from coaltree.inference.fit import fit
-from coaltree.model.covariance import InverseGamma, LogNormal, SquaredExponential
+from coaltree.model.covariance import Components, InverseGamma, InverseWishart, LogNormal, SquaredExponential
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
 
@@ -144,3 +144,40 @@ def test_intervals_of_missing_entries_hold_the_truth_at_length():
     assert error[0] < 0.015  # it was below 0.008 with 200 tables
     assert abs(found[:, 0].mean() - 0.9) < 4.5 * error[0] + 0.01
     assert abs(found[:, 1].mean() - 0.5) < 4.5 * error[1] + 0.01
+
+
+@pytest.mark.slow
+def test_ranks_of_the_truth_are_uniform_with_components():
+    """Simulation-based calibration with V fixed: root, Phi and the variance of the noise beside the components."""
+    rng, n, n_tables = np.random.default_rng(6), 8, 150
+    V, scale = np.linalg.qr(rng.normal(size=(6, 2)))[0], np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0])
+    of_Phi, of_residual = InverseWishart(9.0, 6.0 * np.eye(2) + 2.0), InverseGamma(5.0, 3.0)
+    fixed = {"loadings": V, "centre": np.zeros(6), "scale": scale}
+    fixed["priors"] = {"Phi": of_Phi, "residual_variance": of_residual}
+
+    def scalars(times, Phi, residual_variance):
+        correlation = Phi[..., 0, 1] / np.sqrt(Phi[..., 0, 0] * Phi[..., 1, 1])
+        return np.stack([times[..., -1], Phi[..., 0, 0], correlation, residual_variance], axis=-1)
+
+    ranks, ranks_of_another = [], []
+    for _ in range(n_tables):
+        theta = {"Phi": of_Phi.sample(rng), "residual_variance": float(of_residual.sample(rng))}
+        covariance, tree = Components(2, **theta, **fixed), simulate_tree(n, rng)
+        Y = simulate_data(tree, 2, rng, covariance.whitener(2).color, leaf_var=0.1)
+        e = math.sqrt(theta["residual_variance"]) * rng.standard_normal((n, 6))
+        X = covariance.columns_of(Y) + scale * (e - (e @ V) @ V.T)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            post = fit(
+                X, covariance, noise=0.1, n_samples=240, n_warmup=40, n_chains=1, random_state=rng, progress=False
+            )
+        drawn = scalars(post.draws.times, post.theta["Phi"], post.theta["residual_variance"])[::8]
+        truth = scalars(tree.times, **theta)
+        ranks.append((drawn < truth).mean(axis=0))
+        ranks_of_another.append((drawn < truth * [1.5, 1.5, 1.0, 1.5]).mean(axis=0))
+    error = math.sqrt(1.0 / 12.0 / n_tables)
+    assert np.abs((np.mean(ranks, axis=0) - 0.5) / error).max() < 4.5
+    spread = np.mean(np.square(np.array(ranks) - 0.5), axis=0)  # variance 1 / 180 of one square
+    assert np.abs((spread - 1.0 / 12.0) / math.sqrt(1.0 / 180.0 / n_tables)).max() < 4.5
+    of_another = (np.mean(ranks_of_another, axis=0) - 0.5) / error  # negative control: a half more
+    assert of_another[[0, 1, 3]].min() > 3.0 and of_another[3] > 6.0
