@@ -5,8 +5,6 @@ import pytest
 
 import coaltree as ct
 from coaltree import InputError, Noise
-from coaltree.model.data.leaves import read_leaves
-from coaltree.model.data.table import read_table
 from coaltree.model.process.noise import rounding_share
 from coaltree.posterior.diagnostics.convergence import topology_ess_of
 from coaltree.posterior.diagnostics.outliers import describe_noise, find_outliers
@@ -176,18 +174,6 @@ def test_noise_level_of_a_start_is_raised_to_the_floor():
 def test_amplitude_may_have_an_improper_prior_with_learnt_noise(family):
     covariance = family(priors={"amplitude": ct.InverseGamma(0, 0)})
     assert np.isfinite(ct.fit(data(), covariance, **QUICK).log_joint).all()
-
-
-@pytest.mark.filterwarnings("error::coaltree.CoaltreeWarning")
-def test_equal_rows_of_a_group_are_named_where_the_noise_is_learnt():
-    X, groups = replicated()
-    rows = read_table(X)
-    read_leaves(rows, Noise(), groups)  # nothing to say
-    X[4] = X[3]
-    rows = read_table(X)
-    with pytest.warns(ct.CoaltreeWarning, match="rows '3' and '4' of group '1' are equal"):
-        read_leaves(rows, Noise(), groups)
-    read_leaves(rows, Noise(0.1), groups)
 
 
 def test_errors_may_be_in_any_unit():
