@@ -24,7 +24,7 @@ from tests.fits import data, quick_fit
         ({"covariance": Matern32(1.0, 0.1, (2, 2))}, "grid"),
         ({"sampler": "magic"}, "magic"),
         ({"n_samples": "AUTO"}, '"auto"'),
-        ({"n_warmup": "as needed"}, '"auto"'),
+        ({"n_warmup": "as needed"}, 'n_warmup must be "auto"'),
         ({"n_samples": "auto", "max_seconds": 0}, "max_seconds must be a positive number"),
         ({"n_samples": 10, "max_seconds": 5.0}, 'is for n_samples="auto", not for n_samples=10'),
     ],
