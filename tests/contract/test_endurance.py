@@ -1,11 +1,7 @@
-"""What holds through kills, full disks, folders that cannot be written to, threads and clusters: `make verify`.
-
-All together take some minutes. Short forms of most of them are part of `make test`, beside what they test.
-"""
+"""Draws that are the same after many kills, at any moment; `make verify` runs it, and it takes some minutes."""
 
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -81,38 +77,3 @@ def test_checkpoint_survives_many_kills(table, undisturbed, tmp_path):
 def is_complete(out):
     """Whether a run has come to its end: its last act is to remove the checkpoint."""
     return out.exists() and all((out / name).exists() for name in FILES) and not (out / "checkpoint.npz").exists()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_interrupted_fit_leaves_no_worker(table, tmp_path, number):
-    out = tmp_path / "out"
-    started = command(table, out, "--samples", "1000000", "--jobs", "2")
-    program = f"import signal; signal.signal(signal.{signal.Signals(number).name}, signal.SIG_DFL if {number} != 2 "
-    started[2] = program + "else signal.default_int_handler); " + started[2]
-    with subprocess.Popen(started, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
-        while not (out / "checkpoint.npz").exists():
-            assert running.poll() is None
-            time.sleep(0.05)
-        workers = children_of(running.pid)
-        assert len(workers) >= 2
-        running.send_signal(number)
-        said = running.stderr.read()
-    assert running.returncode == 130
-    assert "the same command resumes from" in said
-    patience = time.monotonic() + 20
-    while any(map(is_running, workers)) and time.monotonic() < patience:
-        time.sleep(0.1)
-    assert not any(map(is_running, workers))
-
-
-def children_of(process):
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=True)
-    return [int(pid) for pid in found.stdout.split()]
-
-
-def is_running(process):
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

@@ -6,8 +6,6 @@ from matplotlib.figure import Figure
 
 from coaltree import plotting
 from coaltree.plotting import geometry
-from coaltree.plotting.strips import as_strips
-from coaltree.plotting.style import PALETTE
 
 
 def test_strips_of_classes_stand_beside_their_leaves(tree):
@@ -26,20 +24,6 @@ def test_strips_of_classes_stand_beside_their_leaves(tree):
         assert len(set(of_kind.values())) == 2
     (legend,) = ax.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["kind:", "one", "two"]
-
-
-def test_strips_have_colours_that_no_cluster_and_no_other_strip_has(tree):
-    kinds = {"kind": ["p", "q", "p", "q", "p"], "place": ["x", "y", "z", "x", "y"]}
-    strips = as_strips(kinds, tree.labels)
-    colors = [color for strip in strips for _, color in strip.meanings]
-    assert len(set(colors)) == 5
-    assert not {color.lower() for color in colors} & {color.lower() for color in PALETTE}
-    ax = plotting.dendrogram(tree, row_colors=kinds)
-    ax.figure.draw_without_rendering()
-    for inset, name in zip(ax.child_axes, kinds, strict=True):
-        (text,) = inset.texts
-        assert text.get_text() == name
-        assert text.get_window_extent().y0 >= ax.get_window_extent().y1 - 1.0  # above the strip, where nothing else is
 
 
 @pytest.mark.parametrize("orientation", ["left", "top"])

@@ -61,17 +61,6 @@ def test_density_is_that_of_x_in_its_own_unit(posterior):
     np.testing.assert_allclose(others, ours - 3.0 * np.log(1000.0), atol=1e-3)
 
 
-def test_a_row_that_was_fitted_joins_its_own_leaf(posterior):
-    placed = posterior.place(posterior.model.X)
-    own, next_one = (
-        [p for i in range(14) for p, names in placed.nearest_clades(i, 40) if names == (f"{(i + k) % 14}",)]
-        for k in (0, 1)
-    )
-    assert sum(own) > 3.0 * sum(next_one)
-    place = posterior.place(np.full((1, 3), np.nan))
-    assert abs(place.log_density[0]) < 2.0  # of no entry 0, but for what one drawn component for each tree is worth
-
-
 def test_leave_one_out_is_refused_and_held_out_rows_are_not(posterior):
     with pytest.raises(InputError, match=r"components are found from all rows.*X_heldout"):
         posterior.loo()

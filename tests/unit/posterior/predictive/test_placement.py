@@ -231,14 +231,3 @@ def test_place_matches_frames_by_name():
         post.place(pd.concat([frame, frame[["a"]]], axis=1))
     with pytest.raises(InputError, match="one label for each"):
         post.place(new, classes=[1, 2])
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_place_beside_groups_of_one_row_is_as_beside_rows():
-    X, _ = simulated(8, PHI)
-    settings = {"noise": 0.0, "n_samples": 3, "n_warmup": 2, "random_state": 0, "progress": False}
-    new = np.vstack([X[:2] + 0.1, X[5]])
-    plain = ct.fit(X, "scaled", **settings).place(new)
-    grouped = ct.fit(X, "scaled", groups=list("hgfedcba"), **settings).place(new)
-    np.testing.assert_array_equal(grouped.log_density, plain.log_density)
-    assert grouped.log_density[2] == np.inf and np.isfinite(grouped.log_density[:2]).all()
