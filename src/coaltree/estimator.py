@@ -1,5 +1,6 @@
 """`CoalescentClustering`: `coaltree.fit` as a scikit-learn estimator."""
 
+import re
 import warnings
 from typing import Any, Literal, Self
 
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count
-from .errors import CoaltreeWarning
+from .errors import CoaltreeWarning, InputError, warn_of_result
 from .inference.fit import fit
 from .model.covariance import CovarianceLike
 from .model.data.table import as_frame, is_frame
@@ -118,13 +119,20 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         settings["transform"] = settings.pop("preprocess")  # scikit-learn takes what has `transform` for a transformer
         if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's older generator
             settings["random_state"] = int(self.random_state.randint(np.iinfo(np.int32).max))
-        self.posterior_ = fit(_with_names(values, X), errors=errors, progress=False, **settings)
+        with warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")
+            try:
+                self.posterior_ = fit(_with_names(values, X), errors=errors, progress=False, **settings)
+            except InputError as error:
+                raise InputError(_in_own_words(error)) from None
         self.tree_ = self.posterior_.mean_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
         self.support_ = np.asarray(self.posterior_.clade_support(self.tree_, kind="transfer"))
         self.n_clusters_ = int(self.n_clusters or self.posterior_.suggest_n_clusters().n_clusters)
         self.labels_ = np.array(self.posterior_.cut(self.n_clusters_))
+        for warning in raised:
+            warn_of_result(warning.category(_in_own_words(warning.message)))
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -210,6 +218,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
+def _in_own_words(message: Any) -> str:
+    """A message of `coaltree.fit` with the estimator's parameters, which has no `start`."""
+    text = str(message).replace(", or continue this run with start=posterior", "")
+    return re.sub(r"\btransform\b", "preprocess", text)
+
+
 def _with_names(values: np.ndarray, X: Any) -> Any:
     """Return the checked values with the names of a DataFrame's rows and columns, if X is one."""
     if not is_frame(X):
@@ -217,7 +231,10 @@ def _with_names(values: np.ndarray, X: Any) -> Any:
     from pandas import DataFrame
 
     if X.index.has_duplicates:
-        advice = "so leaves are numbered instead; make it unique to keep the names."
+        advice = (
+            "so leaves are numbered instead; make it unique to keep the names, or where rows of one name measure the "
+            "same thing, use coaltree.fit with groups=X.index."
+        )
         warnings.warn(f"the index of X has duplicate names, {advice}", CoaltreeWarning, stacklevel=3)
         return DataFrame(values, columns=X.columns)
     return DataFrame(values, X.index, X.columns)

@@ -451,3 +451,46 @@ def test_annotations_are_shown_and_compared_at_every_number_of_clusters(posterio
         assert f"purity {found.purity:.2f}" in words
     assert page.evaluate("document.getElementById('annotations-legend').textContent").startswith("kind:kind <0>")
     assert page.evaluate("document.querySelectorAll('#drawing .strip').length") > 4
+
+
+def test_points_means_and_numbers_can_be_seen_and_saved(page, posterior):
+    assert not page.evaluate("document.getElementById('scatter').hidden")
+    header, *points = saved(page, "#save-scatter").splitlines()
+    assert header == "row,cluster,component_1,component_2,outlier"
+    labels = posterior.cut(4)
+    assert [int(line.split(",")[-4]) for line in points] == (labels + 1).tolist()
+    X = np.asarray(posterior.model.X) - np.mean(posterior.model.X, axis=0)
+    if figures.scales_differ(posterior.model.X):
+        X /= X.std(axis=0)
+    left, sizes, _ = np.linalg.svd(X, full_matrices=False)
+    for j in (0, 1):
+        shown = np.array([float(line.split(",")[-3 + j]) for line in points])
+        np.testing.assert_allclose(shown, left[:, j] * sizes[j], atol=2e-3 * np.ptp(left[:, j] * sizes[j]))
+    header, *means = saved(page, "#save-means").splitlines()
+    assert header == "column,cluster,mean,difference_to_sister,low,high"
+    for line in means:
+        name, cluster, mean = line.split(",")[:3]
+        column = posterior.model.columns.index(name)
+        own = posterior.model.X[labels == int(cluster) - 1, column].mean()
+        assert float(mean) == pytest.approx(own, rel=1e-3, abs=1e-6)
+    header, *numbers = saved(page, "#save-numbers").splitlines()
+    assert header == "n_clusters,stability,worth"
+    candidates = posterior.suggest_n_clusters().candidates
+    assert [int(line.split(",")[0]) for line in numbers] == candidates["n_clusters"].tolist()
+
+
+def test_heat_map_is_split_by_clusters_or_by_an_annotation(posterior, folder, opened):
+    kind = ["one", "two"] * (N // 2)
+    path = write_report(posterior, folder / "split.html", n_clusters=4, classes={"kind": kind}, force=True)
+    page = opened(path)
+    picture = "document.getElementById('heat-canvas').toDataURL()"
+    assert (
+        page.evaluate("[...document.getElementById('split').options].map((o) => o.text).join()")
+        == "clusters,kind,nothing"
+    )
+    drawn = []
+    for value in (-1, 0, -2, -1):
+        page.evaluate(f"(document.getElementById('split').value = {value}, 0)")
+        page.evaluate("document.getElementById('split').dispatchEvent(new Event('change')) && 0")
+        drawn.append(page.evaluate(picture))
+    assert len(set(drawn)) == 3 and drawn[0] == drawn[3]

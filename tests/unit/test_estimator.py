@@ -1,6 +1,7 @@
 """The scikit-learn estimator: what it keeps of fit, names, new rows, pipelines and searches."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -137,3 +138,15 @@ def test_estimator_passes_errors_of_rows_to_fit():
     np.testing.assert_array_equal(labels, model.labels_)
     with pytest.raises(ct.InputError, match="errors must have one standard error for each of the 24 rows"):
         model.fit(X, errors=[1.0])
+
+
+def test_messages_name_the_parameters_of_the_estimator():
+    X, _ = groups()
+    with pytest.raises(ct.InputError, match="preprocess"):
+        ct.CoalescentClustering(3, preprocess="squares", **SHORT).fit(X)
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        ct.CoalescentClustering(3, n_samples=8, n_warmup=1, n_chains=2, random_state=0).fit(X)
+    (message,) = [str(one.message) for one in raised if issubclass(one.category, ct.ConvergenceWarning)]
+    assert "increase n_warmup and n_samples" in message
+    assert "start=" not in message

@@ -8,6 +8,7 @@ import joblib
 import pytest
 
 import coaltree as ct
+from tests.posteriors import random_posterior
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,3 +43,12 @@ def test_the_conda_recipe_follows_the_project():
     ]
     run = recipe.partition("  run:\n    - python")[2].partition("\ntests:")[0]
     assert re.findall(r"^    - (.*)$", run, re.M) == needed
+
+
+def test_completion_shows_public_names_only():
+    assert dir(ct.plotting) == sorted(ct.plotting.__all__)
+    post = random_posterior(3)
+    names = dir(post)
+    assert not any(name.startswith("_") for name in names)
+    assert {"summary", "plot", "to_newick", "to_linkage", "draws"} <= set(names)
+    assert len(names) <= 36

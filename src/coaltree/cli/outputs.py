@@ -20,7 +20,7 @@ from .tables.numbers import number
 
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
-    "tree.newick": "the mean tree, nodes labelled with their transfer support",
+    "tree.newick": "the mean tree, nodes labelled with the share of draws that have them, or nearly",
     "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
     "trees.nex": "sampled trees (NEXUS), at most 1,000, fewer of more than 100 leaves",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -139,7 +140,8 @@ def show_warning(message: Warning | str, category: type[Warning], *where: Any, *
         return
     kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     _erase_stage()
-    echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
+    text = re.sub(r'\b(noise|covariance|sampler|groups)="?([\w.]+)"?', r"--\1 \2", " ".join(str(message).split()))
+    echo(f"coaltree: warning: {kind}{text}", err=True)
 
 
 def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:

@@ -21,3 +21,7 @@ from .explain import explain
 from .n_clusters import n_clusters
 
 __all__ = ["clustermap", "coclustering", "convergence", "dendrogram", "densitree", "explain", "n_clusters"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -66,7 +66,9 @@ def clustermap(
     k = n_clusters or posterior.suggest_n_clusters().n_clusters
     number = np.asarray(posterior.cut(k))
     strips = as_strips(annotations_of(posterior) or None if row_colors is None else row_colors, posterior.labels)
-    beside = pandas.DataFrame({strip.name: strip.colors for strip in strips}, data.index)
+    missing = {"none": "white"}  # which seaborn would take for black
+    colors = {strip.name: [missing.get(color, color) for color in strip.colors.tolist()] for strip in strips}
+    beside = pandas.DataFrame(colors, data.index)
     beside.insert(len(strips), "cluster", [color_of(cluster) for cluster in number.tolist()], allow_duplicates=True)
     if columns is not None:
         settings["col_linkage"] = _linkage(columns, names)
@@ -75,7 +77,9 @@ def clustermap(
     row_linkage = posterior.mean_tree().to_linkage()
     grid = seaborn.clustermap(data, row_linkage=row_linkage, row_colors=beside, **settings)
     if grid.dendrogram_row is not None:
-        number_runs(grid.ax_row_colors, number[grid.dendrogram_row.reordered_ind], len(strips) + 0.5, first=0.5)
+        number = number[grid.dendrogram_row.reordered_ind]
+        number_runs(grid.ax_row_colors, number, len(strips) + 0.5, first=0.5)
+        grid.ax_heatmap.hlines(np.flatnonzero(np.diff(number)) + 1, *grid.ax_heatmap.get_xlim(), color="white", lw=1.5)
     handles = [entry for line in strip_lines(strips) for entry in line]
     if handles:
         grid.figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 0.8), **LEGEND)

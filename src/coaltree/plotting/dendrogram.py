@@ -27,6 +27,7 @@ _MIN_POINTS_PER_NUMBER = 9.0  # room of a tip from which on supports are printed
 _MIN_POINTS_PER_NAME, _MIN_POINTS_PER_LINE = 6.0, 3.0  # between leaves with names, and without
 _MAX_TIPS = 60  # of a larger tree in a new figure
 _MIN_SUPPORT = 0.5  # that is shown
+_SUPPORT = "of draws have this group, or nearly"  # what transfer support is, in words
 _GRADES = ((0.95, style.INK), (0.75, style.PALE), (_MIN_SUPPORT, "white"))  # least support, shade of its dot
 
 
@@ -129,8 +130,8 @@ def _stability_line(posterior: Posterior, number: np.ndarray) -> list[Artist]:
     """Return the line of the legend that says how stable each cluster is."""
     of = posterior.stability(number)
     words = enumerate(zip(of.words, of.jaccard, strict=True), 1)
-    names = [f"cluster {c}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in words]
-    return style.legend_line("clusters", style.cluster_lines(names))
+    names = [f"cluster {c}: {similarity(jaccard)}, {word}" for c, (word, jaccard) in words]
+    return style.legend_line("stability", style.cluster_lines(names))
 
 
 def _placed(
@@ -271,10 +272,10 @@ class _Drawing(NamedTuple):
         nodes = np.append(self.layout.open_nodes[:-1], self.layout.folded)  # all trees have the root's clade
         values = support[nodes - self.tree.n]
         if len(nodes) and not (values >= _MIN_SUPPORT).any():
-            return style.legend_line("support", [style.text_entry("below 50 % everywhere, not shown")])
+            return style.legend_line("numbers", [style.text_entry("no group is in half of the draws")])
         if self.direction.length_across(self.ax) >= _MIN_POINTS_PER_NUMBER * len(self.layout.tips):
             self._write_support(nodes, values, taken)
-            number = Line2D([], [], ls="", marker="$95$", ms=8, color=style.INK, mew=0.2, label="support in %")
+            number = Line2D([], [], ls="", marker="$95$", ms=8, color=style.INK, mew=0.2, label=f"% {_SUPPORT}")
             return style.legend_line("numbers", [number]) if len(nodes) else []
         dots: list[Artist] = []
         upper = np.inf
@@ -284,7 +285,7 @@ class _Drawing(NamedTuple):
             dot: dict[str, Any] = {"marker": "o", "ms": 3.5, "mfc": shade, "mec": style.INK, "mew": 0.5}
             dots.append(Line2D([], [], ls="", label=f"≥ {100 * least:.0f} %", **dot))
             upper = least
-        return style.legend_line("support", dots)
+        return style.legend_line("dots", [*dots, style.text_entry(_SUPPORT)])
 
     def other_marks(self, is_posterior: bool) -> list[Artist]:
         """Return the line of the legend that explains bars and triangles, where there are any."""

@@ -201,10 +201,15 @@ class Direction(NamedTuple):
         colors: Sequence[str] | None = None,
         distance: float = 0.0,
     ) -> None:
-        """Write the names so many points of paper beside the leaves; with no size, leave the axis empty."""
+        """Write the names so many points of paper beside the leaves; with no size, leave the axis empty.
+
+        They take at most half of the axes, which become smaller by it unless the figure makes room by itself.
+        """
         axis: Any = ax.xaxis if self.is_upright else ax.yaxis
         at = np.asarray(positions, dtype=float)
-        texts = as_texts(names, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME) if size else []
+        room = 0.5 * (ax.bbox.height if self.is_upright else ax.bbox.width) / ax.figure.dpi * 72.0
+        longest = min(MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME, max(4, int(room / (0.55 * (size or 1.0)))))
+        texts = as_texts(names, longest) if size else []
         axis.set_ticks(at if size else [], labels=texts)
         axis.set_ticks_position("bottom" if self.is_upright else "right")
         per_unit = self.length_across(ax) / np.ptp(ax.get_xlim())
@@ -212,6 +217,16 @@ class Direction(NamedTuple):
         axis.set_tick_params(length=0, pad=2 + distance, labelsize=size, rotation=90 if is_turned else 0)
         for text, color in zip(axis.get_ticklabels(), colors if size and colors else (), strict=False):
             text.set_color(color)
+        if texts and ax.figure.get_layout_engine() is None:
+            figure: Any = ax.figure
+            place = ax.get_subplotspec()
+            box = ax.get_position() if place is None else place.get_position(figure)
+            ax.set_position(box)  # also where it was made smaller before
+            taken = figure.transSubfigure.inverted().transform_bbox(axis.get_tightbbox())
+            aside, below = (0.0, box.y0 - taken.y0) if self.is_upright else (taken.x1 - box.x1, 0.0)
+            ax.set_position(
+                (box.x0, box.y0 + max(below, 0.0), box.width - max(aside, 0.0), box.height - max(below, 0.0))
+            )
 
 
 def _collide(texts: Sequence[str], size: float, positions: np.ndarray, points_per_unit: float) -> bool:

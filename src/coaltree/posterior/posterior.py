@@ -90,6 +90,9 @@ class Posterior:
 
     # What it holds
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]
+
     def __len__(self) -> int:
         return len(self.draws.times)
 
@@ -565,6 +568,27 @@ class Posterior:
         """
         return usual_suggestion(self) if max_clusters is None else suggest_n_clusters(self, max_clusters)
 
+    def summary(self, n_clusters: int | None = None) -> "pandas.DataFrame":
+        """A table of the clusters, numbered from 1 as in figures.
+
+        Parameters
+        ----------
+        n_clusters : int, by default the suggested number
+
+        Returns
+        -------
+        DataFrame
+            For each `cluster` its `size`, `stability`, the time at which it was `formed_at` in the mean
+            tree, its `outliers`, and the columns by which it `stands_out` from its sister clade (see `explain`).
+
+        Examples
+        --------
+        >>> X, _ = ct.simulate(12, 3, random_state=0)
+        >>> post = ct.fit(X, n_samples=20, n_warmup=20, random_state=0, progress=False)
+        >>> table = post.summary(3)
+        """
+        return pandas_output.summary(self, n_clusters)
+
     # Parts of it
 
     def __getitem__(self, index: slice | list[int] | np.ndarray) -> "Posterior":
@@ -742,13 +766,15 @@ class Posterior:
         """
         return self.mean_tree().to_linkage()
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the mean tree with the supports of its clades; see `coaltree.plotting.dendrogram`.
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the mean tree with the supports of its clades, in the suggested clusters.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure.
+        **options
+            Those of `coaltree.plotting.dendrogram`, such as ``n_clusters=3``.
 
         Returns
         -------
@@ -760,7 +786,12 @@ class Posterior:
         >>> X, _ = ct.simulate(8, 3, random_state=0)
         >>> ax = ct.sample_trees(X, random_state=0, progress=False).plot()
         """
-        return self.mean_tree().plot(ax, support=self)
+        from ..plotting import dendrogram
+
+        if options.keys().isdisjoint(("clusters", "n_clusters")):
+            k = self.suggest_n_clusters().n_clusters
+            options["n_clusters"] = k if k > 1 else None
+        return dendrogram(self, ax, **options)
 
     def save(self, path: PathLike) -> None:
         """Write everything to one file, which `coaltree.load` reads.

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._runtime.typing import ArrayLike
+from ..posterior.diagnostics.outliers import find_outliers
 from ..posterior.posterior import Posterior
+from ..posterior.trees.leaf_order import model_values
 from ..tree import Tree
 from . import pixels
 from .text import printable
@@ -67,6 +69,27 @@ def data_figure(values: np.ndarray, names: list[str], order: np.ndarray) -> dict
         mean, sd = moments(values)
         content |= {"mean": rounded(mean, 4), "sd": rounded(np.where(sd > 0, sd, 1.0), 4)}
     return content
+
+
+def scatter(posterior: Posterior) -> dict[str, Any] | None:
+    """The leaves on the first two principal components of the model's values; None where there are no two."""
+    if posterior.model.X is None or min(posterior.n - 1, posterior.model.X.shape[1]) < 2:
+        return None
+    values = model_values(posterior.model)
+    values = standardised(values) if scales_differ(values) else values - moments(values)[0]
+    left, sizes, _ = np.linalg.svd(np.nan_to_num(values), full_matrices=False)
+    ends = [(float(part.min()), float(part.max())) for part in (left[:, 0] * sizes[0], left[:, 1] * sizes[1])]
+    if not all(low < high for low, high in ends):
+        return None
+    place = {label: leaf for leaf, label in enumerate(posterior.labels)}
+    return {
+        "x": pixels.values(left[:, 0] * sizes[0], *ends[0]),
+        "y": pixels.values(left[:, 1] * sizes[1], *ends[1]),
+        "xEnds": ends[0],
+        "yEnds": ends[1],
+        "shares": rounded(np.square(sizes[:2]) / np.square(sizes).sum(), 4),
+        "outliers": sorted({place[row.leaf or row.label] for row in find_outliers(posterior, posterior.n)}),
+    }
 
 
 def _coded(values: np.ndarray, n_rows: int, n_columns: int, is_scaled: bool) -> dict[str, Any]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCRIPT_PARTS = (
     "elements.js", "clusters.js", "view.js", "tree.js", "pointing.js", "heatmap.js", "together.js", "search.js",
-    "groups.js", "annotations.js", "start.js",
+    "groups.js", "annotations.js", "scatter.js", "start.js",
 )  # fmt: skip
 
 
@@ -126,6 +126,8 @@ def report_html(
         "partitions": partitions.content(posterior, opening, shown),
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(*data, order),
+        "scatter": figures.scatter(posterior),
+        "numbers": suggestion.candidates.tolist(),
         "annotations": annotations.content(columns, list(shown.values())),
         "together": coclustering.coclustering_figure(posterior, order, shown, opening.n_clusters),
         "correlation": learnt["correlation"],

@@ -15,6 +15,7 @@ from ..posterior.clusters.stability import lower_end, similarity
 from ..posterior.leaf_annotations import matched_places
 from ..posterior.posterior import Posterior
 from . import pixels
+from .figures import rounded
 from .summary_cards import OpeningNumber, cluster_cards
 from .text import printable
 
@@ -43,6 +44,9 @@ def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndar
 def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, ClusterAnswer]) -> list[dict[str, Any]]:
     """Return the partitions for the page's script, clusters and probabilities of leaves as characters."""
     explained = explain_partitions(posterior, [answer.labels for answer in shown.values()])
+    values = None if posterior.model.X is None else np.ma.masked_invalid(posterior.model.leaf_values())
+    if values is not None and posterior.model.used is not None:
+        values = values[:, posterior.model.used]
     numbers, opened = list(shown), opening.n_clusters
     colours, at = {opened: [cluster % N_COLOURS for cluster in range(opened)]}, numbers.index(opened)
     for way in (numbers[at:], numbers[at::-1]):
@@ -61,18 +65,19 @@ def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Clust
             "words": list(answer.stability.words),
             "colours": colours[k],
             "cards": [list(card) for card in cluster_cards(posterior, opening, answer)],
-            "differences": None if explanation is None else differences(explanation),
+            "differences": None if explanation is None else differences(explanation, values),
         }
         for (k, answer), explanation in zip(shown.items(), explained, strict=True)
     ]
 
 
-def differences(explanation: Explanation) -> dict[str, Any]:
-    """Return how clusters differ from their sister clades, in words, and in a table of the columns that do most."""
+def differences(explanation: Explanation, values: Any) -> dict[str, Any]:
+    """Return how clusters differ from their sister clades, in words, and of the columns that do most the means, too."""
     columns = columns_by_cluster(explanation.effect[0], MAX_COLUMNS)
     return {
         "words": [printable(explanation.in_words(c)) for c in range(len(explanation.names))],
         "columns": [printable(explanation.columns[j]) for j in columns],
         "of": len(explanation.columns),
+        "means": [rounded(values[rows][:, columns].mean(axis=0).filled(np.nan), 4) for rows in explanation.members],
         **{name: getattr(explanation, name)[0][:, columns].T.round(1).tolist() for name in ("effect", "low", "high")},
     }

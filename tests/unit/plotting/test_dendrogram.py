@@ -10,6 +10,7 @@ from matplotlib.legend import Legend
 from coaltree import InputError, Tree, concat, plotting
 from coaltree.plotting import geometry, style
 from coaltree.plotting.style import INK, PALETTE
+from coaltree.posterior.clusters.stability import similarity
 from coaltree.posterior.trees.consensus import ConsensusTree
 from tests.artists import collection, names, segments
 from tests.browser.posteriors import chain_posterior
@@ -74,7 +75,7 @@ def test_dendrogram_numbers_clusters_at_their_largest_clade():
 def test_dendrogram_support_is_written_on_the_branches(tree):
     hidden = plotting.dendrogram(tree, support=[0.49, 0.5, 0.2, 1.0])
     assert [t.get_text() for t in hidden.texts] == ["50"]  # not below one half
-    assert legend_of(hidden) == ["numbers:", "support in %"]
+    assert legend_of(hidden) == ["numbers:", "% of draws have this group, or nearly"]
     ax = plotting.dendrogram(tree, support=[0.5, np.nan, 0.987, 1.0])
     assert {(t.get_text(), *t.xy) for t in ax.texts} == {("50", 1.0, 1.5), ("99", 3.0, 2.5)}  # not at the root
     consensus = ConsensusTree([[0, 1, 2], [3, 4]], [1.0, 2.0], [0.8, 1.0], list("abcd"))
@@ -84,7 +85,7 @@ def test_dendrogram_support_is_written_on_the_branches(tree):
     with pytest.raises(InputError, match="only a binary tree can be cut into n_clusters"):
         consensus.plot(n_clusters=2)
     none = plotting.dendrogram(tree, support=np.full(4, 0.3))
-    assert legend_of(none) == ["support:", "below 50 % everywhere, not shown"]
+    assert legend_of(none) == ["numbers:", "no group is in half of the draws"]
 
 
 def test_dendrogram_support_and_intervals_of_a_posterior(posterior):
@@ -157,9 +158,10 @@ def test_dendrogram_of_a_posterior_says_how_stable_clusters_are_on_the_page(k):
     figure.draw_without_rendering()
     (legend,) = [*figure.legends, *(part for part in ax.get_children() if isinstance(part, Legend))]
     texts = [text.get_text() for text in legend.get_texts()]
-    words = post.stability(post.cut(k)).words
-    of_clusters = sorted(text.split(" (")[0] for text in texts if text.startswith("cluster "))
-    assert of_clusters == [f"cluster {c}: {word}" for c, word in enumerate(words, 1)]
+    of = post.stability(post.cut(k))
+    of_clusters = [text for text in texts if text.startswith("cluster ")]
+    each = enumerate(zip(of.words, of.jaccard, strict=True), 1)
+    assert sorted(of_clusters) == [f"cluster {c}: {similarity(jaccard)}, {word}" for c, (word, jaccard) in each]
     assert ax.get_title(loc="left") == f"Mean tree of 90 rows in {k} clusters"
     box, page = legend.get_window_extent(), figure.bbox
     assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
-from coaltree.plotting import geometry
+from coaltree.plotting import dendrogram, geometry
 from tests.strategies import random_tree
 
 
@@ -36,3 +37,20 @@ def test_arrange_opens_the_largest_clades_first():
     in_room = geometry.arrange(tree, room=40.0)
     assert in_room.total_width <= 40.0 + 1e-9
     assert 15 < len(in_room.tips) < 40
+
+
+@pytest.mark.parametrize("orientation", ["left", "top"])
+def test_names_of_leaves_stay_inside_the_axes_of_a_figure_without_a_layout(orientation):
+    fig, axes = plt.subplots(1, 2, figsize=(9, 5))
+    place = axes[0].get_position()
+    names = [f"a rather long name of row {k}" for k in range(12)]
+    tree = random_tree(12, np.random.default_rng(0))
+    for _ in range(2):  # again on the same axes: they become no smaller
+        dendrogram(tree, axes[0], labels=names, orientation=orientation)
+        now = axes[0].get_position()
+        axis = axes[0].yaxis if orientation == "left" else axes[0].xaxis
+        taken = fig.transFigure.inverted().transform_bbox(axis.get_tightbbox())
+        assert taken.x1 < place.x1 + 0.01 if orientation == "left" else taken.y0 > place.y0 - 0.01
+        assert now.width * now.height > 0.4 * place.width * place.height
+    texts = [text.get_text() for text in axis.get_ticklabels()]
+    assert len(set(texts)) == 12  # cut, and still told apart

@@ -7,7 +7,7 @@ from coaltree.plotting import geometry
 from coaltree.report import figures, report_html
 from coaltree.report.figures import scales_differ
 from tests.pages import content_of, decoded_values
-from tests.posteriors import grouped_posterior
+from tests.posteriors import grouped_posterior, random_posterior
 
 
 def test_tree_figure_is_the_posteriors_mean_tree(page, posterior):
@@ -79,3 +79,14 @@ def test_scales_differ_in_spread_or_level():
     holes = X.copy()
     holes[3] = np.nan
     assert not scales_differ(holes)
+
+
+def test_scatter_is_on_the_first_two_principal_components(posterior):
+    shown = figures.scatter(posterior)
+    values = np.asarray(posterior.model.X)
+    centred = figures.standardised(values) if figures.scales_differ(values) else values - values.mean(axis=0)
+    share = np.linalg.svd(centred, compute_uv=False) ** 2
+    np.testing.assert_allclose(shown["shares"], share[:2] / share.sum(), rtol=1e-3)
+    assert len(shown["x"]) == len(shown["y"]) == 2 * posterior.n
+    assert figures.scatter(random_posterior(2, X=None)) is None
+    assert figures.scatter(random_posterior(2, X=np.zeros((7, 1)))) is None

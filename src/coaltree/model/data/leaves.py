@@ -109,7 +109,7 @@ def read_leaves(table: Table, noise: Noise, groups: Any = None, errors: Any = No
         twin = leaves.distinct.first[leaves.distinct.group[copy]]
         warnings.warn(
             f"X has {count(n_copies, 'duplicate row')} (for example {labels[twin]!r} and {labels[copy]!r}, equal "
-            "exactly or to within rounding), merged at time 0. A fixed noise, such as noise=0.1 (--noise 0.1), keeps "
+            "exactly or to within rounding), merged at time 0. A fixed noise, such as noise=0.1, keeps "
             "them apart.",
             CoaltreeWarning,
             stacklevel=4,

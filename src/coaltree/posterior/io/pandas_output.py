@@ -55,6 +55,35 @@ def as_fitted(posterior: "Posterior", values: np.ndarray, names: Any, *, by_leaf
     return answer  # type: ignore[no-any-return]
 
 
+def summary(posterior: "Posterior", n_clusters: int | None) -> "pandas.DataFrame":
+    """A line for each cluster, numbered from 1; `Posterior.summary` says of what."""
+    import pandas
+
+    from ..clusters.answer import answer_for
+    from ..clusters.explanation import explain_partitions
+    from ..diagnostics.outliers import find_outliers
+
+    answer = answer_for(posterior, n_clusters or posterior.suggest_n_clusters().n_clusters)
+    tree, explained = posterior.mean_tree(), explain_partitions(posterior, [answer.labels])[0]
+    cluster = np.where(answer.in_no_clade, -1, answer.labels).tolist()
+    formed_at = [0.0] * answer.n_clusters
+    for (a, b), time in zip(tree.children.tolist(), tree.times.tolist(), strict=True):
+        cluster.append(cluster[a] if cluster[a] == cluster[b] else -1)
+        if cluster[-1] >= 0:
+            formed_at[cluster[-1]] = time
+    cluster_of = dict(zip(posterior.labels, answer.labels.tolist(), strict=True))
+    outliers = [(row.leaf or row.label, row.label) for row in find_outliers(posterior, posterior.n)]
+    each = range(answer.n_clusters)
+    columns = {
+        "size": answer.stability.sizes,
+        "stability": answer.stability.jaccard.round(3),
+        "formed_at": formed_at,
+        "outliers": [", ".join(row for leaf, row in outliers if cluster_of[leaf] == c) for c in each],
+        "stands_out": ["" if explained is None else explained.in_words(c) for c in each],
+    }
+    return pandas.DataFrame(columns, pandas.RangeIndex(1, answer.n_clusters + 1, name="cluster"))
+
+
 def in_leaf_order(values: Any, labels: Sequence[str], are_rows_of_array: bool = False) -> Any:
     """One value for each leaf: a Series by its index, all else, or beside rows of an array, as it stands."""
     if not hasattr(values, "iloc") or isinstance(values, type) or are_rows_of_array:

@@ -102,6 +102,9 @@ function showDifferences() {
   });
   const head = Array.from({ length: state.cut.k }, (_, c) => make("th", { scope: "col" }, String(c + 1)));
   $("explain-head").replaceChildren(make("th", { scope: "col" }, "column"), ...head);
+  $("means-head").replaceChildren(...$("explain-head").cloneNode(true).children);
+  $("means-rows").replaceChildren(...found.columns.map((name, j) =>
+    make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, name)), ...found.means.map((of) => make("td", {}, number(of[j]))))));
   $("explain-rows").replaceChildren(...rows);
   const rest = found.of - found.columns.length;
   $("explain-more").textContent = rest > 0 ? `… and ${count(rest, "column")} with smaller differences.` : "";
@@ -142,5 +145,14 @@ function treeAsText() {
   return `${parts[tree.root]};\n`;
 }
 
+function meansAsText() {
+  const { columns, means, effect, low, high } = state.cut.differences;
+  const lines = columns.flatMap((name, j) => means.map((of, c) => [quoted(name), c + 1, of[j], effect[j][c], low[j][c], high[j][c]].join(",")));
+  return `column,cluster,mean,difference_to_sister,low,high\n${lines.join("\n")}\n`;
+}
+
+$("save-means").addEventListener("click", () => save("means.csv", meansAsText()));
+$("save-numbers")?.addEventListener("click", () =>
+  save("n_clusters.csv", `n_clusters,stability,worth\n${content.numbers.map((row) => row.join(",")).join("\n")}\n`));
 $("save-clusters").addEventListener("click", () => save("clusters.csv", clustersAsText()));
 $("save-tree").addEventListener("click", () => save("tree.newick", treeAsText()));

@@ -61,6 +61,13 @@ function hatching(pen) {
   return pen.createPattern(tile, "repeat");
 }
 
+// What the rows are split by: clusters, a leaf annotation, or nothing.
+function splitBy() {
+  const chosen = Number($("split").value);
+  if (chosen === -1) return (leaf) => state.cut.numbers[leaf];
+  return chosen === -2 ? null : (leaf) => annotations[chosen].codes[leaf];
+}
+
 function drawHeat() {
   const { width, named } = measureHeat();
   const height = stageHeight();
@@ -79,6 +86,12 @@ function drawHeat() {
   const lines = Math.round(rows * (window.devicePixelRatio || 1));
   if (lines < to - from) pen.drawImage(meanRows(from, to, lines), 0, head, width, rows);
   else pen.drawImage(heat.image, 0, from, heat.columns, to - from, 0, head, width, rows);
+  pen.fillStyle = css(colour("raised"));
+  const splitOf = splitBy();
+  for (let position = Math.max(1, Math.ceil(top)); splitOf && position < Math.min(tree.n, bottom); position++) {
+    if (splitOf(tree.leafAt[position]) === splitOf(tree.leafAt[position - 1])) continue;
+    pen.fillRect(0, head + ((position - 0.5 - top) / (bottom - top)) * rows - 1, width, 2);
+  }
   pen.fillStyle = css(colour("ink"));
   pen.font = "11px system-ui, sans-serif";
   if (named) {
@@ -211,7 +224,10 @@ if (heat) {
   $("scaling").hidden = !heat.other;
   $("scaled").checked = heat.scaled;
   $("scaled").addEventListener("change", (event) => scaleHeat(event.target.checked));
-  $("heat").hidden = false;
+  $("heat").hidden = $("splitting").hidden = false;
+  const choices = [["clusters", -1], ...content.annotations.flatMap(({ name, levels }, i) => (levels ? [[name, i]] : [])), ["nothing", -2]];
+  $("split").append(...choices.map(([name, value]) => make("option", { value }, name)));
+  $("split").addEventListener("change", drawHeat);
   $("heat").classList.toggle("few", heat.columns <= 16);
   paintHeat();
   measureHeat();
@@ -219,7 +235,7 @@ if (heat) {
     paintHeat();
     drawHeat();
   });
-  for (const event of ["view", "active"]) on(event, drawHeat);
+  for (const event of ["view", "active", "cut"]) on(event, drawHeat);
   $("heat-canvas").addEventListener("pointermove", pointHeat);
   $("heat-canvas").addEventListener("pointerdown", pointHeat);
   $("heat-canvas").addEventListener("pointerleave", () => {

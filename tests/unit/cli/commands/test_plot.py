@@ -1,5 +1,7 @@
 """`coaltree plot`."""
 
+import sys
+
 import pytest
 
 from coaltree.cli import main
@@ -23,3 +25,14 @@ def test_plot_repeats_and_has_the_given_size(folder, tmp_path, only_line):
     for out, width, message in (("picture.doc", "3", "unsupported file type"), ("x.png", "nan", "--width")):
         assert main(["plot", str(folder), "-o", str(tmp_path / out), "--width", width]) == 2
         assert message in only_line()
+
+
+def test_plot_of_a_clustermap_is_beside_the_posterior_unless_seaborn_is_absent(folder, only_line, monkeypatch):
+    assert main(["plot", str(folder), "--clustermap", "--clusters", "2"]) == 0
+    path = folder / "clustermap.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+    path.unlink()
+    monkeypatch.setitem(sys.modules, "seaborn", None)
+    assert main(["plot", str(folder), "--clustermap"]) == 2
+    assert 'pip install "coaltree[plots]"' in only_line()
+    assert not path.exists()

@@ -53,3 +53,22 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     assert list(post[:4].cut(2).index) == numbers
     assert list(ct.concat([post, post]).cut(2).index) == numbers
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
+
+
+def test_summary_has_a_line_for_each_cluster():
+    X = np.repeat([[0.0, 0.0], [9.0, 1.0]], 6, axis=0) + np.random.default_rng(0).standard_normal((12, 2))
+    frame = pd.DataFrame(X, columns=["long", "wide"], index=list("abcdefghijkl"))
+    post = ct.fit(frame, "scaled", noise="student", n_samples=30, n_warmup=30, random_state=0, progress=False)
+    table, labels = post.summary(2), post.cut(2)
+    assert table.index.tolist() == [1, 2] and table.index.name == "cluster"
+    assert list(table) == ["size", "stability", "formed_at", "outliers", "stands_out"]
+    assert table["size"].tolist() == np.bincount(labels).tolist()
+    np.testing.assert_allclose(table["stability"], post.stability(labels).jaccard, atol=5e-4)
+    tree = post.mean_tree()
+    for c, time in enumerate(table["formed_at"]):
+        rows = np.flatnonzero(labels == c)
+        inside = tree.cophenetic()[np.ix_(rows, rows)]
+        assert inside.max() == pytest.approx(time)
+    assert all(text.startswith("long") for text in table["stands_out"])
+    assert table["outliers"].tolist() == ["", ""]
+    assert post.summary(1)["size"].tolist() == [12]
