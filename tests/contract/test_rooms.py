@@ -22,6 +22,7 @@ ROOMS = [*ROOMS.split(), "__main__"]
 DOORS = {
     ("tree.tree", "model"),  # tree.log_prior(), tree.log_likelihood() and the type of its covariance
     ("tree.rooted", "plotting"),  # tree.plot(), post.consensus().plot()
+    ("posterior.posterior", "plotting"),  # post.plot()
 }
 WITHOUT_TESTS = {"__main__", "_runtime.typing", "posterior.of_trees"}  # one line each, and names of types
 
