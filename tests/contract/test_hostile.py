@@ -560,6 +560,8 @@ NAMES = [
     ("hold str", lambda folder: ct.fit(pandas.DataFrame({f"column {i}": ["x"] * 5 for i in range(800)}))),
     ("X", lambda folder: ct.fit(pandas.DataFrame)),
     ("X", lambda folder: ct.sample_trees(pandas.DataFrame)),
+    ("in its model", lambda folder: ct.compare({"a": short_fit(), "b": short_fit(named().assign(w=1.0))}, named())),
+    ("the same column", lambda folder: short_fit(np.exp(data()), transform=ct.Preprocessor(log=True, log1p=[0]))),
 ]
 CASES += [pytest.param(work, words, id=words[:50]) for words, work in CALLS]
 CASES += [pytest.param(work, words, id=f"names {i} {words}") for i, (words, work) in enumerate(NAMES)]

@@ -38,38 +38,32 @@ def write_result(
 
     Each file appears whole or not at all; the checkpoint is there until all of them are.
     """
-    suggestion = None
-    with shell.stage("cutting the mean tree into clusters"):
-        if n_clusters is None:
-            suggestion = post.suggest_n_clusters()
-            n_clusters = suggestion.n_clusters
-        answer = answer_for(post, n_clusters)
-    for name, write in _writers(post, answer, suggestion, title).items():
-        with shell.stage(f"writing {name}"):
-            write(folder / name)
-    return suggestion, answer
-
-
-def _writers(
-    post: Posterior, answer: ClusterAnswer, suggestion: ClusterSuggestion | None, title: str
-) -> dict[str, Callable[[Path], Any]]:
-    """What writes each of `FILES`; the figure is drawn once for both formats."""
     from ..plotting import dendrogram
     from ..report import write_report
 
-    k, tree = answer.n_clusters, post.mean_tree()
-    return {
+    with shell.stage("cutting the mean tree into clusters"):
+        suggestion = post.suggest_n_clusters() if n_clusters is None else None
+        k = n_clusters or post.suggest_n_clusters().n_clusters
+        answer, tree = answer_for(post, k), post.mean_tree()
+
+    def draw(path: Path) -> None:
+        figure = dendrogram(post, n_clusters=k if k > 1 else None).figure
+        save_figure(figure, [path, path.with_suffix(".svg")])
+
+    writers: dict[str, Callable[[Path], Any]] = {
         POSTERIOR: post.save,
         "tree.newick": lambda path: write_text(path, post.to_newick(tree)),
         "tree.nex": lambda path: write_text(path, annotated_tree(post, tree)),
         "trees.nex": lambda path: post.to_nexus(path, max_trees=trees_to_write(post.n)),
         "linkage.csv": lambda path: write_linkage(path, tree),
         "clusters.csv": lambda path: write_clusters(path, post, answer),
-        "tree.png": lambda path: save_figure(
-            dendrogram(post, n_clusters=k if k > 1 else None).figure, [path, path.with_suffix(".svg")]
-        ),
+        "tree.png": draw,
         "report.html": lambda path: write_report(post, path, n_clusters=suggestion or k, title=title, force=True),
     }
+    for name, write in writers.items():
+        with shell.stage(f"writing {name}"):
+            write(folder / name)
+    return suggestion, answer
 
 
 def trees_to_write(n_leaves: int) -> int:

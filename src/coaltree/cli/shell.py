@@ -49,13 +49,17 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     state = SimpleNamespace(debug=False)
     _STAGE.is_quiet = False
-    os.environ.setdefault("MPLBACKEND", "agg")  # no windows
+    os.environ["MPLBACKEND"] = "agg"  # no windows, nor what a notebook names
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller (>&-)
+        if (stream := getattr(sys, name)) is None:  # closed by the caller (>&-)
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # of names that a terminal cannot show
     args = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
         with _termination_as_interrupt(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of other packages help no user; no warning costs a run
+            warnings.simplefilter("always", CoaltreeWarning)
             warnings.showwarning = show_warning
             status = commands.main(args, prog_name="coaltree", obj=state, standalone_mode=False)
         sys.stdout.flush()
@@ -133,15 +137,11 @@ def _erase_stage() -> None:
         _STAGE.is_shown = False
 
 
-def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Write a warning as one line on stderr, without the place in the code; those of arithmetic help no user."""
-    # NumPy's: what comes of it is checked. Matplotlib's: SVG files and the report have the characters.
-    if category is RuntimeWarning or "missing from font" in str(message):
-        return
-    kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
+def show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    """Write a warning as one line on stderr, without the place in the code."""
     _erase_stage()
-    text = re.sub(r'\b(noise|covariance|sampler|groups)="?([\w.]+)"?', r"--\1 \2", " ".join(str(message).split()))
-    echo(f"coaltree: warning: {kind}{text}", err=True)
+    text = re.sub(r'\b(noise|covariance|sampler|groups)="?([\w.]+)"?', r"--\1 \2", str(message))
+    echo(f"coaltree: warning: {text}", err=True)
 
 
 def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:

@@ -109,6 +109,7 @@ def compare(
     if X_heldout is not None:
         for post in posteriors.values():
             require_densities(post, "compare()")
+        _require_same_columns(names, list(posteriors.values()))
         rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]
         return comparison_of(names, np.array(rows), HELD_OUT)
     _require_same_rows(names, list(posteriors.values()))
@@ -193,12 +194,7 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
                 f"posteriors {names[0]!r} and {name!r} are of different rows or values, so that their densities cannot "
                 "be compared; fit both to the same table, or give X_heldout."
             )
-        if first.model.used_columns != other.model.used_columns:
-            apart = [repr(c) for c in sorted({*first.model.used_columns} ^ {*other.model.used_columns})]
-            raise InputError(
-                f"only one of posteriors {names[0]!r} and {name!r} has {shortlist(apart)} in its model, so "
-                "that their densities cannot be compared; drop such columns from the table before fitting."
-            )
+    _require_same_columns(names, posteriors)
     as_recorded = [repr(name) for name, post in zip(names, posteriors, strict=True) if post.model.fitted is None]
     if 0 < len(as_recorded) < len(names):
         spread = next(name for name, post in zip(names, posteriors, strict=True) if post.model.fitted is not None)
@@ -207,3 +203,14 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
             f"{shortlist(as_recorded)}, so that their densities cannot be compared; give X_heldout, or compare "
             "those alone that spread them."
         )
+
+
+def _require_same_columns(names: tuple[str, ...], posteriors: list[Posterior]) -> None:
+    """Densities of more columns are in other units."""
+    first = posteriors[0].model.used_columns
+    for name, post in zip(names[1:], posteriors[1:], strict=True):
+        if apart := {*first} ^ {*post.model.used_columns}:
+            raise InputError(
+                f"only one of posteriors {names[0]!r} and {name!r} has {shortlist(sorted(map(repr, apart)))} in its "
+                "model, so that their densities cannot be compared; drop such columns from the table before fitting."
+            )

@@ -626,7 +626,8 @@ class Posterior:
         if len(index) == 0:
             raise InputError(f"No tree of the {len(self)} is left; a posterior needs at least one.")
         part = copy.copy(self)
-        part._set(draws=self.draws.part(index), info=dict(self.info))
+        info = {name: value for name, value in self.info.items() if name != "convergence"}  # of all draws
+        part._set(draws=self.draws.part(index), info=info)
         return part
 
     # New rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from ..._runtime.formatting import shortened
-from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
+from ...errors import ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def fit(
 
     source = read_file(data, table_options)
     for hint in column_hints(source.table):
-        shell.show_warning(hint, CoaltreeWarning)
+        shell.show_warning(hint)
     names, leaves = (source.table.labels, "rows") if source.groups is None else (set(source.groups), "groups")
     if clusters is not None and clusters > len(names):
         raise InputError(f"--clusters {clusters} is more than the {len(names)} {leaves} of {data.name}.")
@@ -197,13 +197,12 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         if issubclass(category, ConvergenceWarning):
             held.append(message)
         elif not issubclass(category, InterruptedWarning):
-            shell.show_warning(message, category)
+            shell.show_warning(message)
 
     # Without --jobs chains run in threads, since kernels release the interpreter's lock; draws are the same.
     threads = parallel_config("threading", n_jobs=cpu_count()) if settings["n_jobs"] is None else None
     try:
         with warnings.catch_warnings(), threads or contextlib.nullcontext():
-            warnings.simplefilter("default")  # also where they are errors: a warning must not cost a run
             warnings.showwarning = show_or_hold
             post = _fit_or_resume(table, settings, checkpoint, force)
     except KeyboardInterrupt:
@@ -212,7 +211,7 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint)
     for warning in held:
         increase = " and ".join("--" + name.removeprefix("n_").replace("_", "-") for name in warning.increase)
-        shell.show_warning(f"{str(warning).partition(' What to do')[0]} Increase {increase}.", ConvergenceWarning)
+        shell.show_warning(f"{str(warning).partition(' What to do')[0]} Increase {increase}.")
     return post
 
 

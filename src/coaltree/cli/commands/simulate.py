@@ -11,18 +11,10 @@ from ..shell import commands, echo
 @commands.command()
 @click.option("--n", type=click.IntRange(min=2), default=64, help="Number of rows (leaves of the tree).")
 @click.option("--d", type=click.IntRange(min=1), default=8, help="Number of columns.")
-@click.option(
-    "--covariance",
-    type=click.Choice(["spherical", "squared_exponential"]),
-    default="spherical",
-    help="Covariance of the columns: the identity, or that of smooth curves over 0 … d-1.",
-)
-@click.option("--length2", type=float, default=1.0, help="Squared length scale of the smooth curves.")
-@click.option("--noise", type=float, default=1e-3, help="White noise added to the smooth curves.")
 @folder_option(default="simulated")
 @seed_option
 @force_option
-def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out: Path, seed: int, force: bool) -> None:
+def simulate(n: int, d: int, out: Path, seed: int, force: bool) -> None:
     """Simulate a tree and data from the model.
 
     The tree is drawn from the coalescent, and the data diffuse along it. Writes data.csv (with a header, and the names
@@ -30,21 +22,16 @@ def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out:
     linkage: child, child, time, leaves).
 
     \b
-    Examples:
+    Example:
       coaltree simulate --n 64 --d 16 --out simulated
-      coaltree simulate --covariance squared_exponential --length2 4 --d 50 --out curves
     """
-    from ...model import covariance as families
     from ...model.process.simulation import simulate as draw
     from ..outputs import write_csv, write_linkage, write_text
 
-    phi = families.Spherical()
-    if covariance == "squared_exponential":
-        phi = families.SquaredExponential(length2=length2, noise=noise)
     is_new = not out.exists()
     output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
     try:
-        X, tree = draw(n, d, phi, random_state=seed)
+        X, tree = draw(n, d, random_state=seed)
     except BaseException:
         if is_new:
             out.rmdir()

@@ -7,7 +7,6 @@ two are the same. An empty cell, or one of `MISSING_WORDS`, is a missing value; 
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,39 +112,35 @@ def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, fi
     frame.columns = numbered([str(name) or f"column {j + 1}" for j, name in enumerate(frame.columns)], "columns")
     index, fitted = _roles(frame, heading, options)
     values, ways = _values(frame, fitted, options.decimal)
-    is_empty = np.isnan(values).all(axis=0) & (not options.columns)
-    if is_empty.all():
-        is_empty[:] = False  # `fit` says what is wrong
-    empty = [name for name, out in zip(fitted, is_empty, strict=True) if out]
-    fitted = [name for name, out in zip(fitted, is_empty, strict=True) if not out]
-    values = np.ascontiguousarray(values[:, ~is_empty])
+    has_values = ~np.isnan(values).all(axis=0) | bool(options.columns)
+    has_values |= not has_values.any()  # `fit` says what is wrong
+    empty = [name for name, is_kept in zip(fitted, has_values, strict=True) if not is_kept]
+    fitted = [name for name in fitted if name not in empty]
+    values = np.ascontiguousarray(values[:, has_values])
     labels = list(map(str, range(len(frame)))) if index is None else _row_names(frame, index)
-    groups = None if options.groups is None else _groups(frame, options.groups)
-    errors = None if options.errors is None else _errors(frame, options.errors, options.decimal)
-    annotations = {name: _annotation(frame[name], name) for name in options.label}
-
-    named_by = "their number, from 0" if index is None else f"the column {index!r}"
-    notes = [("read with", ", ".join(filter(None, [read_as, f"rows named by {named_by}"])))]
-    if ways:
-        notes.append(("numbers", "; ".join(f"{shortened(name, 30)}: {how}" for name, how in ways.items())))
-    if empty:
-        notes.append(("left out", f"{shortlist(empty)} (no values)"))
-    if n_missing := int(np.isnan(values).sum()):
-        notes.append(("missing", f"{n_missing:,} of {values.size:,} values"))
-    if groups is not None:
-        notes.append(("groups", f"{len(set(groups))} leaves, by the column {options.groups!r}"))
-    if errors is not None:
-        notes.append(("errors", f"{errors.min():.4g} to {errors.max():.4g}, in the column {options.errors!r}"))
-    for name, cells in annotations.items():
-        distinct = in_order(set(cells) - {""})
-        notes.append(("label", f"{name!r}: {len(distinct)} distinct values, {shortlist(distinct, 4)}"))
+    groups = None if options.groups is None else _annotation(frame, options.groups)
+    errors = None if options.errors is None else _values(frame, [options.errors], options.decimal)[0][:, 0]
+    annotations = {name: _annotation(frame, name) for name in options.label}
     table = Table(values, tuple(labels), tuple(fitted))
     if options.transpose:
-        if groups is not None or errors is not None or annotations:
+        if groups or errors is not None or annotations:
             raise TableError("--groups, --errors and --label name columns about rows, which --transpose makes columns.")
         table = Table(np.ascontiguousarray(values.T), tuple(fitted), tuple(labels))
-        notes.append(("transposed", "columns of the file are the rows"))
-    return TableFile(table, file, [f"  {key:10} {text}" for key, text in notes], groups, errors, annotations)
+
+    named_by = "their number, from 0" if index is None else f"the column {index!r}"
+    distinct = {name: in_order({*cells} - {""}) for name, cells in annotations.items()}
+    n_missing = int(np.isnan(values).sum())
+    notes = [
+        ("read with", ", ".join(filter(None, [read_as, f"rows named by {named_by}"]))),
+        ("numbers", "; ".join(f"{shortened(name, 30)}: {how}" for name, how in ways.items())),
+        ("left out", f"{shortlist(empty)} (no values)" if empty else ""),
+        ("missing", f"{n_missing:,} of {values.size:,} values" if n_missing else ""),
+        ("groups", f"{len(set(groups))} leaves, by the column {options.groups!r}" if groups else ""),
+        ("errors", f"in the column {options.errors!r}" if options.errors else ""),
+        *(("label", f"{name!r}: {len(of)} distinct values, {shortlist(of, 4)}") for name, of in distinct.items()),
+        ("transposed", "columns of the file are the rows" if options.transpose else ""),
+    ]
+    return TableFile(table, file, [f"  {key:10} {text}" for key, text in notes if text], groups, errors, annotations)
 
 
 def _roles(frame: pandas.DataFrame, heading: str, options: TableOptions) -> tuple[str | None, list[str]]:
@@ -176,38 +171,20 @@ def _are_names(column: pandas.Series, decimal: str | None) -> bool:
 
 def _row_names(frame: pandas.DataFrame, index: str) -> list[str]:
     """The names of the rows, which must be there and differ."""
-    labels = _texts(frame[index])
-    label, count = Counter(labels).most_common(1)[0]
-    if "" in labels:
-        wrong = f"{_place(frame, labels.index(''))} has no name in column {index!r}; give it one"
-    elif count > 1:
-        first, second = [_place(frame, i) for i, other in enumerate(labels) if other == label][:2]
-        wrong = f"column {index!r} names the rows, but {_quoted(label)} is in {first} and again in {second}"
-    else:
-        return labels
-    raise TableError(f"{wrong}; name the rows by another column with --names, or {_options('drop', [index])}.")
+    labels, place = _texts(frame[index]), {"": f"a row without name in column {index!r}"}
+    for row, label in enumerate(labels):
+        if label in place:
+            wrong = f"column {index!r} names the rows, but {_quoted(label)} is in {place[label]} and again in "
+            wrong = wrong + _place(frame, row) if label else f"{_place(frame, row)} has no name in column {index!r}"
+            raise TableError(f"{wrong}; name the rows by another column with --names, or {_options('drop', [index])}.")
+        place[label] = _place(frame, row)
+    return labels
 
 
-def _groups(frame: pandas.DataFrame, name: str) -> list[str]:
-    groups = _texts(frame[name])
-    for i, group in enumerate(groups):
-        if is_missing(group):
-            raise TableError(f"{_place(frame, i)} has no group in column {name!r} (--groups); give it one.")
-    return groups
-
-
-def _errors(frame: pandas.DataFrame, name: str, decimal: str | None) -> np.ndarray:
-    errors = _values(frame, [name], decimal)[0][:, 0]
-    for i in np.flatnonzero(~(errors > 0.0))[:1].tolist():
-        where = f"{_place(frame, i)}, column {_quoted(name)}"
-        raise TableError(f"{where}: a standard error (--errors) must be a positive number, not {errors[i]:g}.")
-    return errors
-
-
-def _annotation(column: pandas.Series, name: str) -> list[str]:
-    cells = ["" if is_missing(cell) else cell for cell in _texts(column)]
+def _annotation(frame: pandas.DataFrame, name: str) -> list[str]:
+    cells = ["" if is_missing(cell) else cell for cell in _texts(frame[name])]
     if not any(cells):
-        raise TableError(f"column {name!r} (--label) has only missing values; leave it out.")
+        raise TableError(f"column {name!r} has only missing values; leave it out.")
     return cells
 
 
@@ -215,24 +192,22 @@ def _values(frame: pandas.DataFrame, names: Sequence[str], decimal: str | None) 
     """The columns as floats, NaN where a value is missing, and how those that are no plain numbers are written."""
     values = np.empty((len(frame), len(names)))
     ways: dict[str, str] = {}
-    wrong: dict[str, int] = {}  # the first row whose cell is neither a number nor missing, by column
+    wrong: dict[str, tuple[int, str]] = {}  # the first row whose cell is neither a number nor missing, by column
     for j, name in enumerate(names):
         column = frame[name]
         if is_numeric_dtype(column):
             values[:, j] = column.to_numpy(dtype=float, na_value=np.nan)
-            rows = np.flatnonzero(np.isinf(values[:, j]))
+            is_wrong = np.isinf(values[:, j])
         else:
             cells = _texts(column)
             values[:, j], how = read_numbers(cells, decimal)
             ways |= {name: how} if how else {}
-            rows = np.array([i for i in np.flatnonzero(np.isnan(values[:, j])) if not is_missing(cells[i])])
-        if len(rows):
-            wrong[name] = int(rows[0])
-    for name, row in wrong.items():
-        cell = _texts(frame[name])[row]
-        options = [_options(option, list(wrong)) for option in ("drop", "label")]
-        usual = "correct it, leave text out with {}, or compare it with the clusters with {}".format(*options)
-        do = advice(cell) or usual
+            is_wrong = np.isnan(values[:, j]) & [not is_missing(cell) for cell in cells]
+        if is_wrong.any():
+            wrong[name] = int(is_wrong.argmax()), str(column.iloc[is_wrong.argmax()])
+    for name, (row, cell) in wrong.items():
+        drop, label = (_options(option, list(wrong)) for option in ("drop", "label"))
+        do = advice(cell) or f"correct it, leave text out with {drop}, or compare it with the clusters with {label}"
         raise TableError(f"{_place(frame, row)}, column {_quoted(name)}: {_quoted(cell)} is not a number; {do}.")
     return values, ways
 

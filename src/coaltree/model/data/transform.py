@@ -82,6 +82,8 @@ class Preprocessor:
         table = read_table(X, allow_missing=True, minimum_rows=1)
         d = table.values.shape[1]
         self.feature_names_in_, self.mean_, self.scale_ = table.features, np.zeros(d), np.ones(d)
+        if {*self._columns("log")} & {*self._columns("log1p")}:
+            raise InputError("log and log1p name the same column; take one of them.")
         if self.center == "columns":
             self.mean_ = _means(self._logarithms(table), 0)[0]
         if self.scale == "columns":
@@ -196,7 +198,9 @@ def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray
             columns = transformer._columns(word)
             log_slopes[:, columns] -= logarithm(original[:, columns])
         return log_slopes
-    if type(transformer).__name__ in ("StandardScaler", "RobustScaler", "MaxAbsScaler"):
+    kind = type(transformer)
+    is_theirs = kind.__module__.startswith("sklearn.preprocessing")  # and not a class of the same name
+    if is_theirs and kind.__name__ in ("StandardScaler", "RobustScaler", "MaxAbsScaler"):
         scale = getattr(transformer, "scale_", None)
         return np.broadcast_to(0.0 if scale is None else -np.log(scale), values.shape)
     return None

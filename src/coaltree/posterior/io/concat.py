@@ -10,6 +10,8 @@ from ...errors import InputError
 from ...model.draws import concatenate
 from ..posterior import Posterior
 
+OF_ONE_RUN = {"convergence", "stopping", "seconds", "seed", "interrupted"}  # what `info` says of it
+
 
 def concat(posteriors: Sequence[Posterior]) -> Posterior:
     """Put posteriors of the same leaves together; chains are renumbered, and particles stay without order.
@@ -51,10 +53,11 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
     chain = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)[1].ravel()
     is_chain = any(post.draws.is_chain for post in posteriors)
     draws = draws._replace(series=chain if is_chain else None)
+    info = {name: value for name, value in first.info.items() if name not in OF_ONE_RUN}
     bare = [post.model for post in posteriors if post.model.X is None]
     if bare and len(bare) < len(posteriors):  # what is of rows needs rows in all of them
-        return Posterior(bare[0], draws._replace(tail_scale=None, imputed=None), first.info)
-    return Posterior(first.model, draws, first.info)
+        return Posterior(bare[0], draws._replace(tail_scale=None, imputed=None), info)
+    return Posterior(first.model, draws, info)
 
 
 def _check_alike(post: Posterior, first: Posterior, number: int) -> None:

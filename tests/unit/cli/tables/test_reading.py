@@ -48,7 +48,7 @@ def test_read_file_follows_options_rather_than_the_rule(table, refused):
         ("a,b\n1,2\n3,4\n", {"drop": ("c",)}, "there is no column 'c'; the columns are a, b."),
         ("a,b\n1,2\n3,4\n", {"drop": ("a", "b")}, "no column of numbers is left"),
         ("a,k\n1,x\n2,y\n", {"label": ("k",), "transpose": True}, "which --transpose makes columns"),
-        ("a,k\n1,\n2,\n", {"label": ("k",)}, "(--label) has only missing values"),
+        ("a,k\n1,\n2,\n", {"label": ("k",)}, "column 'k' has only missing values"),
     ],
 )
 def test_read_file_refuses_with_the_place(refused, text, options, message):
