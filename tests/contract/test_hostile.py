@@ -529,6 +529,7 @@ def one_per_row(index):
 
 LINKAGE = [[0, 1, 1.0, 2], [2, 3, 2.0, 3], [4, 5, 3.0, 6], [6, 7, 4.0, 5], [8, 9, 5.0, 11]]
 OTHER_NAMES = named().set_axis([*"uvx"], axis=1)
+CONSTANT = named().assign(w=1.0)
 TWICE = pandas.DataFrame(data(), [*"abcdef"], ["u", "u", "w"])
 NAMES = [
     ("column", lambda folder: short_fit().place(TWICE)),
@@ -560,7 +561,10 @@ NAMES = [
     ("hold str", lambda folder: ct.fit(pandas.DataFrame({f"column {i}": ["x"] * 5 for i in range(800)}))),
     ("X", lambda folder: ct.fit(pandas.DataFrame)),
     ("X", lambda folder: ct.sample_trees(pandas.DataFrame)),
-    ("in its model", lambda folder: ct.compare({"a": short_fit(), "b": short_fit(named().assign(w=1.0))}, named())),
+    ("missing values", lambda folder: short_fit().membership([0, 1, np.nan, 0, 1, 0])),
+    ("none of this index", lambda folder: short_fit()[[99]]),
+    ("index", lambda folder: short_fit()[np.ma.masked_array([0, 1], [False, True])]),
+    ("in its model", lambda folder: ct.compare({"a": short_fit(), "b": short_fit(CONSTANT, "scaled")}, named())),
     ("the same column", lambda folder: short_fit(np.exp(data()), transform=ct.Preprocessor(log=True, log1p=[0]))),
 ]
 CASES += [pytest.param(work, words, id=words[:50]) for words, work in CALLS]
@@ -596,6 +600,9 @@ def test_values_by_row_follow_the_names_of_rows():
 
 def test_masked_values_are_missing():
     X = masked(data(), 2, 1)
+    np.testing.assert_array_equal(
+        short_fit(transform=Strange(X)).model.X, short_fit(transform=Strange(np.ma.filled(X, np.nan))).model.X
+    )
     for table in (X, list(X)):
         assert np.argwhere(np.isnan(short_fit(table).model.X)).tolist() == [[2, 1]]
     post = short_fit(data())

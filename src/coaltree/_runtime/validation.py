@@ -41,12 +41,14 @@ def as_array(name: str, values: Any, dtype: Any = None) -> np.ndarray:
 
 def as_labels(name: str, values: Any, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Sorted labels of any kind, and for each of n leaves the number of its own."""
-    given = as_array(name, values)
-    if given.shape != ((given.size,) if n is None else (n,)) or given.size == 0:
+    labels = as_array(name, values)
+    if labels.shape != ((labels.size,) if n is None else (n,)) or labels.size == 0:
         leaves = "leaf" if n is None else f"of the {n} leaves"
-        raise InputError(f"{name} must have one label for each {leaves}, not shape {given.shape}.")
+        raise InputError(f"{name} must have one label for each {leaves}, not shape {labels.shape}.")
+    if labels.dtype.kind in "fcmM" and (labels != labels).any():
+        raise InputError(f"{name} has missing values; leave these out, or give them a label.")
     try:
-        names, numbers = np.unique(given, return_inverse=True)
+        names, numbers = np.unique(labels, return_inverse=True)
     except TypeError:
         raise InputError(f"{name} must be all numbers or all names; they cannot be sorted, or some are None.") from None
     return names, numbers

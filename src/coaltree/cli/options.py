@@ -52,7 +52,8 @@ class NumberOr(click.ParamType):
         except click.BadParameter:
             number = None
         if number is None or number != number:
-            expected = ", ".join((*self.words, f"a number from {self.number.min:g} to {self.number.max:g}"))
+            kind = "a whole number" if isinstance(self.number, click.IntRange) else "a number"
+            expected = ", ".join((*self.words, f"{kind} from {self.number.min:.10g} to {self.number.max:.10g}"))
             self.fail(f"{shortened(str(value))!r} is not {' or '.join(expected.rsplit(', ', 1))}.", param, ctx)
         return number
 

@@ -594,11 +594,12 @@ class Posterior:
     def __getitem__(self, index: slice | list[int] | np.ndarray) -> "Posterior":
         if not isinstance(index, slice | list | np.ndarray):
             raise InputError("Index a posterior with a slice, as in post[100:]; one tree is post.trees[0].")
+        index = index if isinstance(index, slice) else as_array("index", index)
         try:
-            chosen = np.arange(len(self))[as_array("index", index) if isinstance(index, list) else index]
+            chosen = np.arange(len(self))[index]
         except (IndexError, ValueError, TypeError) as error:
             raise InputError(f"a posterior of {len(self)} draws has none of this index: {error}.") from None
-        return self._select(chosen)
+        return self._select(chosen.ravel())
 
     def thin(self, k: int) -> "Posterior":
         """Keep every k-th draw of each chain.

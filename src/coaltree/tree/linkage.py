@@ -13,8 +13,9 @@ def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
     The fourth column follows from the first two and is not looked at.
     """
+    values = as_array("linkage", Z)
     try:
-        matrix = as_array("linkage", Z).astype(np.float64, casting="same_kind")
+        matrix = values.astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise InputError("A linkage must be a matrix of numbers, as scipy.cluster.hierarchy.linkage returns.") from None
     if matrix.ndim != 2 or matrix.shape[1] != 4 or len(matrix) == 0:

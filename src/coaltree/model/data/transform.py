@@ -14,7 +14,7 @@ from ..._runtime.formatting import shortlist
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_choice, is_whole
 from ...errors import InputError
-from .table import Table, read_table
+from .table import Table, as_frame, read_table
 
 TransformLike = Any  # an object with `fit_transform` and `transform`
 Columns = bool | Sequence[str | int]
@@ -172,7 +172,7 @@ def transformed(table: Table, transformer: Any, method: str = "transform") -> Ta
 
         X = DataFrame(X, table.labels, table.features)
     try:
-        result = getattr(transformer, method)(X)
+        result = as_frame(getattr(transformer, method)(X))
         result = np.asarray(result.toarray() if hasattr(result, "toarray") else result)
         values = result.astype(np.float64, casting="unsafe" if result.dtype == object else "same_kind", copy=False)
         names: Any = transformer.get_feature_names_out() if hasattr(transformer, "get_feature_names_out") else ()

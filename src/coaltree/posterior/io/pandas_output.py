@@ -33,7 +33,7 @@ def read_index(labels: Sequence[str], description: Any) -> "pandas.Index":
     texts = pandas.Index(list(labels), name=name if isinstance(name, str) else None)
     try:
         return texts.astype(np.int64) if kept.get("is_integer") is True else texts
-    except (TypeError, ValueError):  # the labels were changed, or come from a stranger's file
+    except (TypeError, ValueError, OverflowError):  # 64 bits, other labels, a crafted file
         return texts
 
 

@@ -10,6 +10,7 @@ surprising that trees with it and without it differ too much for this.
 """
 
 import math
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from ..._runtime.formatting import shortlist
 from ..._runtime.progress import Progress
 from ..._runtime.typing import ProgressLike
 from ..._runtime.validation import check_count, check_jobs
-from ...errors import CoaltreeWarning
+from ...errors import CoaltreeWarning, InputError
 from ...numerics.weighted import pick_trees
 from ..diagnostics.ess import last_of_chains
 from ..validation import require_densities, require_fixed_directions
@@ -154,6 +155,8 @@ def from_densities(posterior: "Posterior", densities: RowDensities, log_weights:
 
 def _smoothed(log_ratios: np.ndarray, r_eff: float) -> tuple[np.ndarray, np.ndarray]:
     """Log weights (k, s) with smoothed tails that sum to 1, and ArviZ's k̂ (k,): NaN where there are too few draws."""
+    if sys.flags.optimize > 1:
+        raise InputError("leave-one-out needs ArviZ, which does not run without docstrings; leave python's -OO out.")
     from arviz_stats.base import array_stats
 
     smooth: Any = array_stats.psislw

@@ -233,7 +233,7 @@ def _whitened(
         if large.any():
             raise InputError(
                 f"the new row {table.labels[rows[np.argmax(large)]]!r} lies too far from the fitted ones for squared "
-                "distances; are its values in the same units?"
+                "distances; give its values in the same units."
             )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
