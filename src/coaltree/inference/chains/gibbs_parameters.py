@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...model.covariance import Components
-from ...model.draws import State
+from ...model.draws import Merges, State
 from ...model.model import Model
 from ...model.process.coalescent import standardized_gaps
 from ...model.process.diffusion import ContrastsAt, contrasts, log_likelihood
@@ -28,7 +28,7 @@ from ...model.process.noise import (
     log_level_density,
     row_variances,
 )
-from ...model.process.student_scales import ScalesOnTree
+from ...model.process.student_scales import draw_scales
 from ...numerics.slice_sampling import slice_sample
 
 REPEATS = 2  # of level and tail scales, which depend on each other
@@ -82,7 +82,7 @@ def _likelihood(model: Model, state: State) -> LogDensity:
 def _draw_together(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ with Φ integrated out, then Φ, then the scales."""
     tree = model.over_rows(state.tree)
-    contrasts_at, scales = ContrastsAt(tree[0], tree[1], model.values), ScalesOnTree(*tree)
+    contrasts_at = ContrastsAt(tree[0], tree[1], model.values)
     half_d, covariance = 0.5 * model.values.shape[1], state.covariance
 
     def log_density(variances: np.ndarray) -> float:
@@ -97,15 +97,14 @@ def _draw_together(model: Model, state: State, n_repeats: int, rng: np.random.Ge
         covariance = covariance.update(model.statistics(covariance, U, variances), rng)
         state = state._replace(covariance=covariance, noise=noise)
         if noise.tail_scale is not None:
-            state = state._replace(noise=_draw_tails(model, scales, model.whitened(state)[0], noise, rng))
+            state = state._replace(noise=_draw_tails(model, tree, model.whitened(state)[0], noise, rng))
     return state
 
 
 def _draw_noise(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ and the scales given Φ."""
     (W, whitener), tree = model.whitened(state), model.over_rows(state.tree)
-    contrasts_at, scales = ContrastsAt(tree[0], tree[1], W), ScalesOnTree(*tree)
-    half_d = 0.5 * model.values.shape[1]
+    contrasts_at, half_d = ContrastsAt(tree[0], tree[1], W), 0.5 * model.values.shape[1]
 
     def log_density(variances: np.ndarray) -> float:
         U, log_v = contrasts_at(variances)
@@ -114,7 +113,7 @@ def _draw_noise(model: Model, state: State, n_repeats: int, rng: np.random.Gener
     for _ in range(n_repeats):
         noise = _draw_level(model.noise, state.noise, log_density, rng)
         if noise.tail_scale is not None:
-            noise = _draw_tails(model, scales, W, noise, rng)
+            noise = _draw_tails(model, tree, W, noise, rng)
         state = state._replace(noise=noise)
     return state
 
@@ -134,11 +133,9 @@ def _draw_level(
     return noise._replace(level=math.exp(slice_sample(log_density, math.log(noise.level), SLICE_WIDTH, rng)))
 
 
-def _draw_tails(
-    model: Model, scales: ScalesOnTree, W: np.ndarray, noise: NoiseDraw, rng: np.random.Generator
-) -> NoiseDraw:
+def _draw_tails(model: Model, tree: Merges, W: np.ndarray, noise: NoiseDraw, rng: np.random.Generator) -> NoiseDraw:
     """All scales, and then these against λ."""
     unit, d = noise.level * model.noise.error2, model.values.shape[1]
     assert noise.tail_scale is not None
-    drawn = scales.draw(W, d, unit, noise.tail_scale, model.noise.half_df, rng)
+    drawn = draw_scales(tree, W, d, unit, noise.tail_scale, model.noise.half_df, rng)
     return draw_ratio(model.noise, noise._replace(tail_scale=drawn), rng)

@@ -95,13 +95,7 @@ def _pass_up(
         blend(w1, mean[i], w2, mean[j], mean[n + k])
 
 
-def messages(
-    children: np.ndarray,
-    times: np.ndarray,
-    W: np.ndarray,
-    leaf_var: Variances = 0.0,
-    into: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Messages:
+def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: Variances = 0.0) -> Messages:
     """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p).
 
     Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Rotated data may have fewer columns p than
@@ -112,11 +106,10 @@ def messages(
 
     Only squared distances ε between means are needed, too, because they obey a Lance–Williams recurrence.
 
-    `leaf_var` is the variance of every leaf, or (n,) of each. `into` are arrays (2n-1, p) and (2n-1,) for the means and
-    variances: large new ones cost as much as to fill them.
+    `leaf_var` is the variance of every leaf, or (n,) of each.
     """
     n, p = W.shape
-    mean, var = (np.empty((2 * n - 1, p)), np.empty(2 * n - 1)) if into is None else into
+    mean, var = np.empty((2 * n - 1, p)), np.empty(2 * n - 1)
     mean[:n] = W
     var[:n] = leaf_var
     v, eps = np.empty(n - 1), np.empty(n - 1)

@@ -37,49 +37,24 @@ def begin_walk(
     visit = np.ones(2 * n - 1, dtype=bool)
     if to_visit is not None:
         visit[:n] = to_visit
-    children = np.ascontiguousarray(children, dtype=np.int64)
-    height = _height(children)
-    walk = Walk(
-        children,
-        np.ascontiguousarray(times, dtype=np.float64),
-        up.mean,
-        up.var,
-        np.empty((height + 1, p)),
-        np.empty(height + 1),
-        visit,
-        np.zeros(2 * n - 1, np.int64),
-        np.empty(n, np.int64),
-        np.zeros(1, np.int64),
-    )
-    _start(walk)
-    return walk
-
-
-def begin_again(walk: Walk, X: np.ndarray, leaf_var: Variances) -> None:
-    """Begin once more on the same tree, with other values and variances of its leaves; no arrays are made."""
-    messages(walk.children, walk.times, X, leaf_var, into=(walk.mean, walk.var))
-    _start(walk)
+    children, times = np.ascontiguousarray(children, dtype=np.int64), np.ascontiguousarray(times, dtype=np.float64)
+    height = _spread_visits(children, visit)
+    outward, stage, path = np.empty((height + 1, p)), np.zeros(2 * n - 1, np.int64), np.empty(n, np.int64)
+    path[0] = 2 * n - 2
+    depth = np.array([int(visit[2 * n - 2])])
+    return Walk(children, times, up.mean, up.var, outward, np.empty(height + 1), visit, stage, path, depth)
 
 
 @jit
-def _height(children: np.ndarray) -> int:
-    """The number of merges above the deepest leaf."""
+def _spread_visits(children: np.ndarray, visit: np.ndarray) -> int:
+    """Mark the merges above leaves that are to be visited, and return the number above the deepest leaf."""
     n = len(children) + 1
     height = np.zeros(2 * n - 1, np.int64)
     for k in range(n - 1):
-        height[n + k] = 1 + max(height[children[k, 0]], height[children[k, 1]])
+        i, j = children[k, 0], children[k, 1]
+        height[n + k] = 1 + max(height[i], height[j])
+        visit[n + k] = visit[i] or visit[j]
     return int(height[2 * n - 2])
-
-
-@jit
-def _start(walk: Walk) -> None:
-    """Stand at the root, to visit all leaves."""
-    n = walk.times.size + 1
-    for k in range(n - 1):
-        walk.to_visit[n + k] = walk.to_visit[walk.children[k, 0]] or walk.to_visit[walk.children[k, 1]]
-        walk.stage[n + k] = 0
-    walk.path[0] = 2 * n - 2
-    walk.depth[0] = 1 if walk.to_visit[2 * n - 2] else 0
 
 
 @jit

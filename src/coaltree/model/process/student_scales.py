@@ -7,11 +7,19 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import exponential, make_streams, uniform
 from .diffusion import squared_distance
-from .leaf_messages import Walk, begin_again, begin_walk, expected_var, next_leaf
+from .leaf_messages import Walk, begin_walk, expected_var, next_leaf
 
 
-class ScalesOnTree:
-    """Draws of the scales given one tree, one after another; the large arrays are made once.
+def draw_scales(
+    tree: tuple[np.ndarray, np.ndarray],
+    W: np.ndarray,
+    d: int,
+    unit: np.ndarray,
+    tail_scale: np.ndarray,
+    half_df: float,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """New scales (N,), each given all others and whitened rows W (N, p); `unit` (N,) are the variances λ r_i.
 
     Given everything but row i, its leaf's value is N(m, v Φ), so that
 
@@ -19,28 +27,9 @@ class ScalesOnTree:
 
     one univariate slice in log s_i from the squared distance ‖x_i - m‖² of whitened rows.
     """
-
-    def __init__(self, children: np.ndarray, times: np.ndarray) -> None:
-        self._tree = children, times
-        self._walk: Walk | None = None
-
-    def draw(
-        self,
-        W: np.ndarray,
-        d: int,
-        unit: np.ndarray,
-        tail_scale: np.ndarray,
-        half_df: float,
-        rng: np.random.Generator,
-    ) -> np.ndarray:
-        """New scales (N,), each given all others and whitened rows W (N, p); `unit` (N,) are the variances λ r_i."""
-        scales = np.array(tail_scale, dtype=np.float64)
-        if self._walk is None:
-            self._walk = begin_walk(*self._tree, W, unit * scales)
-        else:
-            begin_again(self._walk, W, unit * scales)
-        _draw_scales(self._walk, unit, scales, 0.5 * d, half_df, make_streams(rng, 1)[0])
-        return scales
+    scales = np.array(tail_scale, dtype=np.float64)
+    _draw_scales(begin_walk(*tree, W, unit * scales), unit, scales, 0.5 * d, half_df, make_streams(rng, 1)[0])
+    return scales
 
 
 @jit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coaltree.model.process.diffusion import log_likelihood
-from coaltree.model.process.student_scales import ScalesOnTree, scale_mode
+from coaltree.model.process.student_scales import draw_scales, scale_mode
 from tests.strategies import coalescent_tree
 
 
@@ -24,9 +24,8 @@ def test_student_scales_are_drawn_from_their_joint_posterior():
     p /= p.sum()
     exact = np.array([(p.sum(axis=tuple({0, 1, 2} - {i})) @ grid) for i in range(3)])
     rng, scales, logs = np.random.default_rng(6), np.ones(3), []
-    on_tree = ScalesOnTree(children, times)
     for _ in range(4000):
-        scales = on_tree.draw(W, 2, unit, scales, half_df, rng)
+        scales = draw_scales((children, times), W, 2, unit, scales, half_df, rng)
         logs.append(np.log(scales))
     batches = np.array(logs).reshape(40, 100, 3).mean(axis=1)
     error = batches.std(axis=0, ddof=1) / math.sqrt(40)
