@@ -75,6 +75,7 @@ CELLS = {
     "skewed columns": ("scaled, no noise", "scaled, student", "full, student", "logarithms, scaled, student"),
     "t3 steps": ("scaled, no noise", "scaled, student"),
     "correlated columns": ("scaled, no noise", "scaled, student", "full, student", "components, student"),
+    "few factors": ("spherical, student", "components, student"),
     "curves": ("spherical, student", "squared_exponential, student"),
     "replicates": (*_NOISES, "groups, scaled, normal noise"),
 }

@@ -96,6 +96,13 @@ def correlated_columns(rng):
     return _of_rows(np.sqrt(0.2) * shared[:, :6] + np.sqrt(0.8) * shared[:, 6:], tree)
 
 
+def few_factors(rng):
+    """Sixty columns: three factors that diffuse along the tree, and as much noise beside them."""
+    tree = simulate_tree(ROWS, rng)
+    factors = simulate_data(tree, 3, rng) @ rng.standard_normal((3, 60))
+    return _of_rows(factors + factors.std() * rng.standard_normal(factors.shape), tree)
+
+
 def curves(rng):
     """Smooth curves at 24 points."""
     tree = simulate_tree(ROWS, rng)
@@ -120,6 +127,7 @@ TABLES: dict[str, Callable[[np.random.Generator], Table]] = {
     "skewed columns": skewed_columns,
     "t3 steps": t3_steps,
     "correlated columns": correlated_columns,
+    "few factors": few_factors,
     "curves": curves,
     "replicates": replicates,
 }
