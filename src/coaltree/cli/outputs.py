@@ -58,7 +58,9 @@ def write_result(
         "linkage.csv": lambda path: write_linkage(path, tree),
         "clusters.csv": lambda path: write_clusters(path, post, answer),
         "tree.png": draw,
-        "report.html": lambda path: write_report(post, path, n_clusters=suggestion or k, title=title, force=True),
+        "report.html": lambda path: write_report(
+            post, path, n_clusters=suggestion or k, title=title, force=True, options=True
+        ),
     }
     for name, write in writers.items():
         with shell.stage(f"writing {name}"):

@@ -20,6 +20,7 @@ from ..errors import InputError
 from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.diagnostics.check_sentences import as_option
 from ..posterior.diagnostics.convergence_summary import LIMITS, summarize
 from ..posterior.diagnostics.model_checks import check_or_reason, format_p
 from ..posterior.leaf_annotations import annotations_of, read_annotations
@@ -45,6 +46,7 @@ def write_report(
     classes: Any = None,
     title: str | None = None,
     force: bool = False,
+    options: bool = False,
 ) -> Path:
     """Write the report page of a posterior and return its path.
 
@@ -59,6 +61,7 @@ def write_report(
         columns of ``coaltree fit --label``.
     title : str, optional
     force : whether to overwrite an existing file.
+    options : whether advice names options of the command line, and not arguments.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def write_report(
     if is_archive(path):
         raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another name.")
     with replacing(path) as file:
-        file.write(report_html(posterior, n_clusters=n_clusters, classes=classes, title=title))
+        file.write(report_html(posterior, n_clusters=n_clusters, classes=classes, title=title, options=options))
     return path
 
 
@@ -89,6 +92,7 @@ def report_html(
     n_clusters: int | ClusterSuggestion | None = None,
     classes: Any = None,
     title: str | None = None,
+    options: bool = False,
 ) -> str:
     """Return the report page as text; the arguments are those of `write_report`.
 
@@ -118,7 +122,7 @@ def report_html(
     answer = shown[opening.n_clusters]
     columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
     convergence_summary = summarize(posterior)
-    model = check_or_reason(posterior)
+    model, say = check_or_reason(posterior), as_option if options else str
     learnt = parameters.summarize(posterior, convergence_summary.scalars)
     content = {
         "tree": tree_content,
@@ -135,7 +139,7 @@ def report_html(
     template = environment().get_template("page.html")
     return template.render(
         title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
-        cards=[*cluster_cards(posterior, opening, answer), convergence_summary, model_card(model)],
+        cards=[*cluster_cards(posterior, opening, answer), convergence_summary, model_card(model, say)],
         posterior=posterior,
         data=content["data"],
         loadings=parameters.loadings(posterior),
@@ -147,7 +151,7 @@ def report_html(
         trace=svg.trace(posterior),
         n_clusters=svg.stability(suggestion),
         model=model,
-        model_pictures=svg.checks(model),
+        say=say,
         run=reproduce.summarize(posterior),
         **_assets(),
         # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".

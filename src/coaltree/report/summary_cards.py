@@ -1,5 +1,6 @@
 """Summary cards at the top of the page: how many clusters, how stable they are, and whether the model holds."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -68,15 +69,15 @@ def _stability_card(posterior: Posterior, answer: ClusterAnswer) -> Card:
     return Card(heading, text, "good" if n_stable == k else "poor" if "dissolved" in stability.words else "fair")
 
 
-def model_card(model: ModelCheck) -> Card:
-    """Return the result of all model checks as a card."""
+def model_card(model: ModelCheck, say: Callable[[str], str] = str) -> Card:
+    """Return the result of all model checks as a card; `say` puts an argument into the reader's words."""
     if not model.checks:
         return Card("The model was not checked", sentence(model.reason), "unknown")
     concern = model.concern
     if concern is not None:
-        tries = f" Try {concern.option}." if concern.option else ""
-        return Card("Supports are likely to be too high", f"{sentence(concern.sentence)}{tries}", "poor")
-    return Card("Supports are about right" if model.wrong else "No sign of a wrong model", model.headline, "good")
+        text = f"{sentence(concern.sentence)} Try {say(concern.option)}."
+        return Card("Supports are likely to be too high", text, "poor")
+    return Card("The model fits in part" if model.wrong else "No sign of a wrong model", model.headline, "good")
 
 
 def sentence(text: object) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 from ..numerics.weighted import weighted_quantile
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics.ess import by_chain
-from ..posterior.diagnostics.model_checks import ModelCheck
 from ..posterior.posterior import Posterior
 
 INTERVAL = np.array([0.05, 0.5, 0.95])
@@ -38,26 +37,6 @@ def intervals(lows: np.ndarray, medians: np.ndarray, highs: np.ndarray) -> dict[
 
     columns = list(zip(places(lows), places(medians), places(highs), strict=True))
     return {"is_log": is_log, "ticks": list(zip(ticks, places(ticks), strict=True)), "columns": columns}
-
-
-def banded(x: np.ndarray, y: np.ndarray, band: np.ndarray, *, log_x: bool = False) -> dict[str, Any]:
-    """A line through points (x, y), in front of the band (2, …) that the model expects."""
-    along = np.log(x) if log_x else np.asarray(x, dtype=float)
-    bottom, top = min(0.0, band[0].min(), y.min()), 1.05 * max(band[1].max(), y.max())
-    across = np.interp(along, (along.min(), along.max()), (0, 1))
-    heights = np.interp(np.stack([y, band[0], band[1]]), (bottom, top), (0, 1))
-    return {"x_ends": (x[0], x[-1]), "y_ends": (bottom, top), "points": np.stack([across, *heights]).T.tolist()}
-
-
-def checks(model: ModelCheck) -> dict[str, Any] | None:
-    """The figures of sizes over ages and of quantiles."""
-    shown = model.figures
-    if shown is None:
-        return None
-    return {
-        "by_age": banded(shown.age, shown.size, shown.size_band, log_x=True),
-        "by_quantile": banded(shown.normal, shown.seen, shown.seen_band),
-    }
 
 
 def stability(suggestion: ClusterSuggestion) -> dict[str, Any] | None:

@@ -243,9 +243,7 @@ def _print_concern(post: "Posterior", out: Path) -> None:
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.concern is not None:
-        option = checks.concern.option
-        tries = f" Try {as_option(option)}." if option else ""
-        shell.say(f"{checks.headline}{tries} All checks: coaltree check {out}")
+        shell.say(f"{checks.headline} Try {as_option(checks.concern.option)}. All checks: coaltree check {out}")
 
 
 def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") -> str:

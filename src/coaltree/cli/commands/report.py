@@ -30,4 +30,4 @@ def report(posterior: Path, out: Path | None, clusters: int | None, title: str |
     folder = posterior if posterior.is_dir() else posterior.parent
     out = options.output_file(out or folder / "report.html", force, inputs=[posterior])
     post = load(posterior)
-    echo(write_report(post, out, n_clusters=clusters, title=title, force=force))
+    echo(write_report(post, out, n_clusters=clusters, title=title, force=force, options=True))

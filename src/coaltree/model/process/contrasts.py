@@ -7,7 +7,6 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, uniform
-from ...tree.merges import layout
 from .diffusion import messages
 
 
@@ -69,24 +68,6 @@ def _pass_down(children: np.ndarray, v: np.ndarray, w1: np.ndarray, U: np.ndarra
             difference = sd * U[k, f]
             means[i, f] = means[n + k, f] + (1.0 - w1[k]) * difference
             means[j, f] = means[n + k, f] - w1[k] * difference
-
-
-def shuffles(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Wilcoxon's rank sum between the merges below the two children of every merge, standardised.
-
-    Returns merges with many merges below both children, and z > 0 where those below the first come later. Under the
-    coalescent, the merges of two sister subtrees follow one another in a uniform shuffle, so that z is nearly standard
-    normal, independently from merge to merge.
-    """
-    place = layout(children)
-    large = np.flatnonzero((place.size[children] > 5).all(axis=1))  # enough for a sum of ranks to be nearly normal
-    z = np.empty(len(large))
-    for i, k in enumerate(large):
-        first, second = (place.gap[place.start[c] : place.start[c] + place.size[c] - 1] for c in children[k])
-        wins = np.searchsorted(np.sort(second), first).sum()  # pairs in which the first one's merge is later
-        a, b = float(first.size), float(second.size)
-        z[i] = (wins - 0.5 * a * b) / math.sqrt(a * b * (a + b + 1.0) / 12.0)
-    return large, z
 
 
 def lateness(children: np.ndarray) -> np.ndarray:

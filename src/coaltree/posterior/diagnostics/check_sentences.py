@@ -14,8 +14,7 @@ from ...model.covariance import Components, Diagonal, Scaled, Spherical
 from ...model.covariance.components import MIN_COMPONENTS
 from ...model.data.columns import rows_for_full
 from ...model.data.transform import Preprocessor
-from ...model.process.contrasts import lateness, shuffles
-from ..trees.clades import leaves_under
+from ...model.process.contrasts import lateness
 from .check_statistics import Result, pairs_of
 
 if TYPE_CHECKING:
@@ -56,13 +55,11 @@ def _tails(posterior: "Posterior", result: Result) -> Explained:
     column = result.worst - (
         1 if posterior.draws.tail_scale is None else 2
     )  # -2: the scales of Student's noise, -1: all
-    what = "the noise has" if column == -2 else "contrasts have"
-    tails = f"Student's t with {posterior.model.noise.settings.df:g} df" if column == -2 else "a normal distribution"
     where = "" if column < 0 else f" in {_column(posterior, column)}"
     if result.z[result.worst] < 0.0:
-        return f"{what} lighter tails than {tails}{where}, as of counts and ranks; it matters little to the tree", ""
+        return f"large differences{where} are rarer than the model says, which matters little to the tree", ""
     option = STUDENT if posterior.model.noise.settings.tails != "student" else ""
-    return f"{what} heavier tails than {tails}{where}: a few large differences decide where rows go", option
+    return f"a few differences{where} are larger than the model allows, and decide where rows go", option
 
 
 def _outliers(posterior: "Posterior", result: Result) -> Explained:
@@ -108,7 +105,7 @@ def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
 def _spread(posterior: "Posterior", result: Result) -> Explained:
     times = math.exp(result.excess[result.worst])
     factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
-    seen = f"{_column(posterior, result.worst)} varies {factor} as much along the tree as the covariance says"
+    seen = f"{_column(posterior, result.worst)} varies {factor} as much as the model says"
     if posterior.n >= rows_for_full(len(posterior.model.coordinate_names)):
         return seen, FULL
     return seen, 'covariance="diagonal"' if isinstance(posterior.model.covariance, Diagonal | Spherical) else ""
@@ -118,31 +115,14 @@ def _correlation(posterior: "Posterior", result: Result) -> Explained:
     d = len(posterior.model.coordinate_names)
     strongest = int(np.argmax(np.abs(result.z[:-1])))
     first, second = (_column(posterior, part[strongest]) for part in pairs_of(d))
-    beyond = "" if isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical) else " beyond the covariance"
+    beyond = (
+        "" if isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical) else " more than the model says"
+    )
     correlation = f"(correlation {float(result.excess[strongest]):.2f})"
-    seen = f"columns vary together along the tree{beyond}, {first} and {second} most {correlation}"
+    seen = f"columns vary together{beyond}, {first} and {second} most {correlation}"
     if posterior.n >= rows_for_full(d):
         return seen, FULL
     return seen, COMPONENTS if min(posterior.n - 1, d) > MIN_COMPONENTS and not beyond else ""
-
-
-def _clades(posterior: "Posterior", result: Result) -> Explained:
-    if result.z[0] < 0.0:
-        return "sister groups merge more alike than the coalescent's do; it matters little to the tree", ""
-    later = _later_clade(posterior)
-    example = f", such as the {len(later)} rows {shortlist(later, 3)}" if later else ""
-    return f"some groups vary more than others: they merge later than their sister groups{example}", ""
-
-
-def _later_clade(posterior: "Posterior") -> list[str]:
-    """Names of the group that merges later than its sister, most clearly so, in the tree of the highest weight."""
-    children = np.array(posterior.draws.children[int(np.argmax(posterior.weights))])
-    merges, z = shuffles(children)
-    if not len(z):
-        return []
-    k = int(np.argmax(np.abs(z)))
-    side = children[merges[k], 0 if z[k] > 0.0 else 1]
-    return [posterior.labels[i] for i in sorted(leaves_under(children, side))]
 
 
 def _column(posterior: "Posterior", number: int) -> str:
@@ -153,11 +133,10 @@ def _column(posterior: "Posterior", number: int) -> str:
 
 #: The sentence where all is fine, and what explains a failure, by the name of the check.
 _EXPLANATIONS: dict[str, tuple[str, Callable[["Posterior", Result], Explained]]] = {
-    "noise": ("contrasts of young and of old merges are of one size", _noise),
-    "tails": ("contrasts have the tails of a normal distribution", _tails),
+    "noise": ("close relatives differ as much as the model says", _noise),
+    "tails": ("large differences are as rare as the model says", _tails),
     "outliers": ("single rows join the tree as early as they should", _outliers),
-    "skewness": ("columns are as variable where values are high as where they are low", _skewness),
-    "spread of columns": ("columns vary as much as the covariance says", _spread),
-    "correlation": ("columns vary independently of each other, or together as the covariance says", _correlation),
-    "clades": ("sister groups merge at about the same times", _clades),
+    "skewness": ("columns vary as much where values are high as where they are low", _skewness),
+    "spread of columns": ("columns vary as much as the model says", _spread),
+    "correlation": ("columns vary together no more than the model says", _correlation),
 }

@@ -28,8 +28,6 @@ MAX_COLUMNS = 60  # whose correlations are looked at
 LARGE = {"correlation": 0.04, "skewness": 0.18, "tails": 0.05, "outliers": 0.045}
 _VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
-_MAX_SORTED = 20_000  # contrasts whose quantiles are taken
-_QUANTILES = np.array([math.erf(z / math.sqrt(2.0)) for z in np.linspace(0.1, 3.0, 25)])  # of |z|, evenly spaced
 
 
 class View(NamedTuple):
@@ -40,7 +38,6 @@ class View(NamedTuple):
     level: np.ndarray  # (K, d) means of the merges, in the same units
     side: np.ndarray  # (K,) 1 or -1: the sign that makes a contrast that of the smaller side; 0 where sides are equal
     lateness: float  # mean over the leaves
-    shuffle: np.ndarray  # how merges of sister subtrees follow one another, standard normal
     log_scales: np.ndarray | None  # (rows,) of Student's noise
     learns_spread: bool  # whether the variance of each column is learnt
 
@@ -105,11 +102,6 @@ def single_rows(view: View) -> np.ndarray:
     return np.array([math.log(view.lateness)])
 
 
-def clades(view: View) -> np.ndarray:
-    """How far the merges of sister subtrees are from a shuffle."""
-    return np.array([np.square(view.shuffle).sum() - len(view.shuffle)])
-
-
 def learns_spread(covariance: Covariance) -> bool:
     """Whether the variance of each column is learnt."""
     return any(map(is_covariance, covariance.learnt))
@@ -122,7 +114,7 @@ def applicable(covariance: Covariance, d: int) -> dict[str, Callable[[View], np.
         every["spread of columns"] = spread
     if d > 1 and MATRIX not in covariance.learnt:
         every["correlation"] = correlation
-    return {**every, "clades": clades}
+    return every
 
 
 # What a statistic of the data is beside that of replicates
@@ -135,8 +127,6 @@ class Result(NamedTuple):
     worst: int  # the entry of the statistic that is farthest off
     z: np.ndarray  # of all entries
     excess: np.ndarray  # mean over the draws less that of the replicates, of all entries
-    draws: np.ndarray  # of the worst entry, in standard deviations of the replicates
-    replicates: np.ndarray
     expected: np.ndarray  # mean over the replicates, of all entries
     sd: np.ndarray  # over the replicates
 
@@ -151,9 +141,8 @@ def compare_with_replicates(seen: np.ndarray, made: np.ndarray, weights: np.ndar
     worst = int(np.argmax(np.abs(z)))
     replicates = (made - made_mean) / unit
     as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
-    draws = (seen[:, worst] - made_mean[worst]) / unit[worst]
     p_value = (1 + as_far) / (1 + len(made))
-    return Result(p_value, worst, z, mean - made_mean, draws, replicates[:, worst], made_mean, unit)
+    return Result(p_value, worst, z, mean - made_mean, made_mean, unit)
 
 
 def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
@@ -172,27 +161,3 @@ def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
 def at_heavy_tails(result: Result, *, has_scales: bool) -> Result:
     """The result of tails that are heavy on average: where the worst entry is a lighter one, that of all columns."""
     return result if result.z[result.worst] > 0.0 else result._replace(worst=1 if has_scales else 0)
-
-
-# For the figures
-
-
-def contrast_sizes(view: View) -> np.ndarray:
-    """(bins,) root mean square contrast of merges from young to old."""
-    return np.asarray(np.sqrt(means_by_age(np.square(view.E).mean(axis=1))))
-
-
-def means_by_age(values: np.ndarray) -> np.ndarray:
-    """(bins,) means of values of merges in order of age."""
-    ends = np.linspace(0, len(values), min(12, len(values)) + 1).astype(int)
-    means: np.ndarray = np.add.reduceat(values, ends[:-1]) / np.diff(ends)
-    return means
-
-
-def contrast_quantiles(view: View) -> np.ndarray:
-    """Quantiles of the contrasts' sizes: np.quantile in a tenth of its time, as it is asked for hundreds of times."""
-    sizes = np.sort(np.abs(view.C.ravel()[:: 1 + view.C.size // _MAX_SORTED]))
-    at = _QUANTILES * (len(sizes) - 1)
-    low = at.astype(int)
-    quantiles: np.ndarray = sizes[low] + (at - low) * (sizes[np.minimum(low + 1, len(sizes) - 1)] - sizes[low])
-    return quantiles

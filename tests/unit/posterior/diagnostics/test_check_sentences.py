@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.check_sentences import explain
+from coaltree.posterior.diagnostics.check_sentences import as_option, explain
 from coaltree.posterior.diagnostics.check_statistics import Result
 from tests.posteriors import random_posterior
 
 
 def result(z, worst=0):
     z = np.asarray(z, float)
-    return Result(0.001, worst, z, z / 5, np.zeros(3), np.zeros(3), np.zeros(len(z)), np.ones(len(z)))
+    return Result(0.001, worst, z, z / 5, np.zeros(len(z)), np.ones(len(z)))
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,15 @@ def test_explain_gives_a_covariance_that_has_rows_enough(name, n, covariance, op
     X = np.random.default_rng(0).standard_normal((n, 3))
     post = random_posterior(0, n=n, X=X, covariance=covariance)
     assert explain(name, post, result([5.0, 0.0, 0.0, 1.0]), is_fine=False)[1] == option
+
+
+@pytest.mark.parametrize(
+    ("argument", "option"),
+    [
+        ('noise="student"', "--noise student"),
+        ("transform=ct.Preprocessor(log=True)", "--log all"),
+        ("transform=ct.Preprocessor(log=['a b', 'c'])", "--log 'a b' --log c"),
+    ],
+)
+def test_as_option_is_what_the_command_takes(argument, option):
+    assert as_option(argument) == option

@@ -11,9 +11,7 @@ from coaltree.posterior.diagnostics.check_statistics import Result, size_of
 def view(E, **changes):
     """Contrasts that are white already, with levels and sides drawn by lot."""
     rng = np.random.default_rng(1)
-    made = statistics.View(
-        E, E, rng.standard_normal(E.shape), rng.choice([-1.0, 1.0], len(E)), 0.1, np.zeros(3), None, True
-    )
+    made = statistics.View(E, E, rng.standard_normal(E.shape), rng.choice([-1.0, 1.0], len(E)), 0.1, None, True)
     return made._replace(**changes)
 
 
@@ -21,7 +19,7 @@ def test_applicable_leaves_out_what_was_learnt_or_needs_two_columns():
     assert "correlation" not in statistics.applicable(ct.Full(), 3)
     assert "spread of columns" not in statistics.applicable(ct.Diagonal(), 3)
     assert "correlation" in statistics.applicable(ct.Diagonal(), 3)
-    assert set(statistics.applicable(ct.Spherical(), 1)) == {"noise", "tails", "outliers", "skewness", "clades"}
+    assert set(statistics.applicable(ct.Spherical(), 1)) == {"noise", "tails", "outliers", "skewness"}
 
 
 def test_spread_and_age_follow_their_definitions():
@@ -48,8 +46,7 @@ def test_correlation_has_an_entry_for_each_pair_and_their_root_mean_square():
 
 def result(excess, expected, sd=0.1):
     excess, expected = np.asarray(excess, float), np.asarray(expected, float)
-    none = np.zeros(3)
-    return Result(0.5, 0, excess / sd, excess, none, none, expected, np.full(len(excess), sd))
+    return Result(0.5, 0, excess / sd, excess, expected, np.full(len(excess), sd))
 
 
 def test_size_is_of_the_statistic_and_not_of_its_standard_error():

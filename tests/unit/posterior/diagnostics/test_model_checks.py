@@ -29,7 +29,7 @@ def test_check_p_values_are_uniform_if_the_model_holds(n_tables):
     """For a single draw from the posterior this is exact, whatever the statistic."""
     found = [true_posterior(seed, n=20).check(n_trees=1, random_state=seed + 1) for seed in range(n_tables)]
     assert [one.name for one in found[0]] == [
-        "noise", "tails", "outliers", "skewness", "spread of columns", "correlation", "clades",
+        "noise", "tails", "outliers", "skewness", "spread of columns", "correlation",
     ]  # fmt: skip
     p = np.array([[one.p_value for one in checks] for checks in found])
     for level in (0.1, 0.5):
@@ -42,7 +42,11 @@ def test_check_p_values_are_uniform_if_the_model_holds(n_tables):
     [
         ("noise", {"level": 0.3, "fitted_noise": 0.0}, "too little noise"),
         ("noise", {"level": 0.0, "fitted_noise": 0.3}, "too much noise"),
-        ("tails", {"change": lambda X: X + 0.5 * np.random.default_rng(9).standard_t(1.5, X.shape)}, "heavier tails"),
+        (
+            "tails",
+            {"change": lambda X: X + 0.5 * np.random.default_rng(9).standard_t(1.5, X.shape)},
+            "larger than the model allows",
+        ),
         ("skewness", {"change": lambda X: np.exp(0.7 * X)}, "varies more where its values are high"),
         ("spread of columns", {"change": lambda X: X * [1, 1, 3]}, "column 2 varies"),
         ("correlation", {"change": lambda X: X @ [[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]]}, "column 0 and column 1 most"),
@@ -53,7 +57,7 @@ def test_check_finds_and_names_what_is_wrong(name, how, words):
     assert found[name].verdict == "wrong"
     assert words in found[name].sentence
     assert found[name] in found.wrong
-    assert (name if found.concern is None else found.concern.name) in found.headline
+    assert (name if found.concern is None else found.concern.sentence) in found.headline
     assert found[name].sentence in str(found)
     assert ("too high" in found.headline) == (found.concern is not None)
     if name in ("tails", "skewness", "correlation"):
@@ -70,13 +74,11 @@ def test_check_has_no_concern_where_a_violation_is_small_however_small_its_p_val
     assert slight["correlation"].verdict == "wrong"
     assert 0.0 < slight["correlation"].size < LARGE["correlation"]
     assert slight.concern is None
-    assert slight.headline == (
-        "The model does not describe these data in every way (see correlation), but supports hardly suffer from it."
-    )
+    assert slight.headline == ("The data differ from the model in correlation, too little to matter to supports.")
     assert strong.concern.name == "correlation"
 
 
-def test_check_finds_outliers_and_uneven_groups_by_the_tree():
+def test_check_finds_outliers_by_the_tree():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     caterpillar = np.array([[0, 1], *([40 + k, k + 2] for k in range(38))])
@@ -85,12 +87,6 @@ def test_check_finds_outliers_and_uneven_groups_by_the_tree():
     found = post.check()["outliers"]
     assert found.verdict == "wrong"
     assert "39, 38, 37" in found.sentence
-    other_side = [[20, 21], *([59 + k, 22 + k] for k in range(18))]
-    one_side_first = [[0, 1], *([40 + k, k + 2] for k in range(18)), *other_side, [58, 77]]
-    post = posterior_of_trees(np.array(one_side_first)[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
-    found = post.check()["clades"]
-    assert found.verdict == "wrong"
-    assert "such as the 20 rows 20, 21, 22 and 17 more" in found.sentence
 
 
 def test_compare_with_replicates_is_calibrated_for_the_mean_over_draws():
