@@ -543,10 +543,10 @@ class Posterior:
         return explain(self, groups, level).frame()
 
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
-        """Suggest a number of clusters: the largest one whose clusters are all found in the sampled trees.
+        """Suggest a number of clusters: the one whose clusters are found best in the sampled trees, each at a price.
 
-        That is the largest k for which each cluster of ``cut(k)`` has a `stability` of at least 0.75, and 1 where there
-        is none.
+        k clusters are worth Σ (s - 0.7), s being the stability of each, adjusted for its size. Among the numbers none
+        of whose clusters is dissolved, the one that is worth most is suggested, and of several the smallest.
 
         Parameters
         ----------
