@@ -49,8 +49,9 @@ class InterruptedWarning(CoaltreeWarning):
         self.n_asked: int = n_asked
 
 
-def warn_of_result(warning: Warning, stacklevel: int = 2) -> None:
+def warn_of_result(warning: Warning | str, stacklevel: int = 2) -> None:
     """Warn of a result that is there; where warnings are errors the message is printed, so that no result is lost."""
+    warning = CoaltreeWarning(warning) if isinstance(warning, str) else warning
     try:
         warnings.warn(warning, stacklevel=stacklevel + 1)
     except type(warning):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
-from ..errors import CoaltreeWarning, InputError, InterruptedWarning, warn_of_result
+from ..errors import InputError, InterruptedWarning, warn_of_result
 from ..model.covariance import CovarianceLike
 from ..model.data.transform import TransformLike
 from ..model.model import Model
@@ -142,7 +142,7 @@ def _warn_of_run(run: Run) -> None:
             info["convergence"] = convergence.figures(run.posterior)
     except Exception as error:
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
-        warn_of_result(CoaltreeWarning(" ".join(message.split())), stacklevel=3)
+        warn_of_result(" ".join(message.split()), stacklevel=3)
         return
     increase = ("max_seconds",) if run.reason == SECONDS_SPENT else ("n_warmup", "n_samples")
     warn_if_poor(chain_figures(info["convergence"], from_info(info.get("stopping"))), increase, stacklevel=3)

@@ -338,7 +338,7 @@ class Run:
                     f"the state of the run is not saved: {error} The run continues; what was saved before is kept."
                 )
         if message:
-            warn_of_result(CoaltreeWarning(message), stacklevel=4)
+            warn_of_result(message, stacklevel=4)
         ended = time.monotonic()
         self._next_save = ended + max(SECONDS_BETWEEN, (ended - began) / MAX_TIME_SHARE)
 

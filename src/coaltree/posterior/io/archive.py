@@ -7,7 +7,6 @@ dataclasses and are written as their name and fields; scikit-learn's kernels as 
 
 import dataclasses
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ... import samplers
 from ..._runtime import archive
 from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
-from ...errors import CoaltreeWarning, InputError
+from ...errors import InputError, warn_of_result
 from ...model import covariance
 from ...model.data.transform import Preprocessor
 from ...model.process.noise import Noise
@@ -155,10 +154,8 @@ def _plain(value: Any, where: str) -> Any:
         return {str(key): item for key, item in value.items()}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    warnings.warn(
-        f"{where} is a {type(value).__name__}, which cannot be saved; only its description is.",
-        CoaltreeWarning,
-        stacklevel=4,
+    warn_of_result(
+        f"{where} is a {type(value).__name__}, which cannot be saved; only its description is.", stacklevel=4
     )
     return repr(value) if where.startswith("info") else None
 

@@ -1,13 +1,12 @@
 """Draws for ArviZ: parameters, log joint, and what its leave-one-out and priorsense need."""
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._runtime.typing import ProgressLike
 from ..._runtime.validation import check_choice
-from ...errors import CoaltreeWarning, InputError
+from ...errors import InputError, warn_of_result
 from ...model.covariance import InverseWishart
 from ...numerics.weighted import pick_evenly
 from ..diagnostics.ess import last_of_chains
@@ -69,10 +68,9 @@ def _draws_of_chains(posterior: "Posterior") -> np.ndarray:
     """(chains, draws) numbers of the draws that ArviZ gets."""
     if posterior.draws.has_equal_weights:
         return last_of_chains(posterior.draws.chain)
-    warnings.warn(
+    warn_of_result(
         "ArviZ has no weighted draws, so trees are repeated in proportion to their weights; use post.ess for the "
         "effective sample size.",
-        CoaltreeWarning,
         stacklevel=4,
     )
     return pick_evenly(posterior.weights, len(posterior))[None]

@@ -11,7 +11,6 @@ surprising that trees with it and without it differ too much for this.
 
 import math
 import sys
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -23,7 +22,7 @@ from ..._runtime.formatting import shortlist
 from ..._runtime.progress import Progress
 from ..._runtime.typing import ProgressLike
 from ..._runtime.validation import check_count, check_jobs
-from ...errors import CoaltreeWarning, InputError
+from ...errors import InputError, warn_of_result
 from ...numerics.weighted import pick_trees
 from ..diagnostics.ess import last_of_chains
 from ..validation import require_densities, require_fixed_directions
@@ -86,11 +85,10 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
     result = from_densities(posterior, densities, np.log(weights))
     n_influential = int(np.sum(result.pareto_k > _MAX_K))
     if n_influential and np.isfinite(result.pareto_k).any():
-        warnings.warn(
+        warn_of_result(
             f"leave-one-out: Pareto k̂ > {_MAX_K} for {n_influential} of {len(result.rows)} rows, so influential that "
             "trees with and without them differ; they may count too much. Compare models that disagree about them by "
             "held-out rows.",
-            CoaltreeWarning,
             stacklevel=4,
         )
     return result
