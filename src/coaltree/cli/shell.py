@@ -10,7 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 
@@ -25,24 +25,6 @@ class Interrupted(click.ClickException):
     """Ctrl-C, with a message."""
 
     exit_code = 130
-
-
-class GroupedCommand(click.Command):
-    """A command that lists its options in groups: a heading and the names of its options; others come last."""
-
-    groups: ClassVar[dict[str, str]] = {}
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the groups one after the other."""
-        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        records = {option.opts[-1]: option.get_help_record(ctx) for option in options}
-        listed = {name for names in self.groups.values() for name in names.split()}
-        others = " ".join(name for name in records if name not in listed)
-        for heading, names in {**self.groups, "Other options": others}.items():
-            rows = [record for name in names.split() if (record := records.get(name)) is not None]
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
 
 
 def main(args: Sequence[str] | None = None) -> int:

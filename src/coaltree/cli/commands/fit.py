@@ -5,7 +5,7 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,16 +38,25 @@ AXES = click.Choice(("rows", "columns"))
 LABEL_HELP = "Column of classes or numbers, not fitted but compared with the clusters (may be repeated)."
 
 
-class FitCommand(shell.GroupedCommand):
-    """The groups of the options of ``coaltree fit``."""
+GROUPS = {
+    "Common options": "--out --names --label --groups --drop --log --covariance --clusters --max-seconds --force",
+    "Input": "--columns --errors --header --decimal --sheet --transpose",
+    "Model": "--noise --log1p --center --scale --grid",
+    "Run": "--samples --warmup --chains --jobs --seed",
+    "Output": "--quiet --help",
+}
 
-    groups: ClassVar[dict[str, str]] = {
-        "Common options": "--out --names --label --groups --drop --log --covariance --clusters --max-seconds --force",
-        "Input": "--columns --errors --header --decimal --sheet --transpose",
-        "Model": "--noise --log1p --center --scale --grid",
-        "Run": "--samples --warmup --chains --jobs --seed",
-        "Output": "--quiet",
-    }
+
+class FitCommand(click.Command):
+    """``coaltree fit``, whose help lists options by `GROUPS`."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the groups one after the other."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = {option.opts[-1]: option.get_help_record(ctx) for option in options}
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([records[name] or ("", "") for name in names.split()])
 
 
 @shell.commands.command(cls=FitCommand)

@@ -34,10 +34,10 @@ def explain(name: str, posterior: "Posterior", result: Result, *, is_fine: bool)
 
 def as_option(argument: str) -> str:
     """An argument of `coaltree.fit` as an option of the command: noise="student" as --noise student."""
-    logs = re.fullmatch(r"transform=ct\.Preprocessor\(log=(.*)\)", argument)
+    logs = re.fullmatch(r"transform=ct\.Preprocessor\((log|log1p)=(.*)\)", argument)
     if logs:
-        columns = ast.literal_eval(logs[1])
-        return " ".join(f"--log {shlex.quote(str(name))}" for name in (["all"] if columns is True else columns))
+        columns = ast.literal_eval(logs[2])
+        return " ".join(f"--{logs[1]} {shlex.quote(str(name))}" for name in (["all"] if columns is True else columns))
     name, _, value = argument.partition("=")
     return " ".join(filter(None, (f"--{name}", value.strip('"'))))
 
@@ -88,18 +88,21 @@ def _skewness(posterior: "Posterior", result: Result) -> Explained:
 
 
 def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
-    """Logarithms of the worst column and of all that are clearly skewed, where they are positive and X is raw."""
+    """Logarithms of the worst column and of all that are clearly skewed, log (1 + x) of all counts, where X is raw."""
     if isinstance(posterior.model.covariance, Components):  # no column is seen by itself
         return ""
     assert posterior.model.X is not None
     X = posterior.model.X if posterior.model.used is None else posterior.model.X[:, posterior.model.used]
     columns = np.flatnonzero(z >= min(CLEARLY_SKEWED, z.max()))
-    if posterior.model.transform is not None or np.nanmin(X[:, columns]) <= 0.0:
+    lowest = np.nanmin(X[:, columns])
+    if posterior.model.transform is not None or lowest < 0.0:
         return ""
+    if lowest == 0.0 and np.nanmin(X) == 0.0 and not np.nanmax(X % 1.0):  # counts, all of them
+        columns = np.arange(X.shape[1])
     names = posterior.model.coordinate_names
     every = len(columns) == X.shape[1]
     log = True if every else [names[j] if posterior.model.columns is not None else int(names[j]) for j in columns]
-    return f"transform=ct.{Preprocessor(log=log)!r}"
+    return f"transform=ct.{Preprocessor(log=log) if lowest > 0.0 else Preprocessor(log1p=log)!r}"
 
 
 def _spread(posterior: "Posterior", result: Result) -> Explained:

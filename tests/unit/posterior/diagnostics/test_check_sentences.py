@@ -41,3 +41,18 @@ def test_explain_gives_a_covariance_that_has_rows_enough(name, n, covariance, op
 )
 def test_as_option_is_what_the_command_takes(argument, option):
     assert as_option(argument) == option
+
+
+@pytest.mark.parametrize(
+    ("shift", "argument", "option"),
+    [
+        (0, "transform=ct.Preprocessor(log1p=True)", "--log1p all"),  # counts: all of them
+        (0.5, "transform=ct.Preprocessor(log=[0])", "--log 0"),
+        (-1, "", "--"),
+    ],
+)
+def test_skewed_columns_are_pointed_to_their_logarithm(shift, argument, option):
+    X = np.arange(21.0).reshape(7, 3) % 5 + shift
+    post = random_posterior(0, n=7, X=X, covariance=ct.Diagonal())
+    advice = explain("skewness", post, result([5.0, 0.0, 0.0, 0.0, 0.0, 0.0]), is_fine=False)[1]
+    assert (advice, as_option(advice)) == (argument, option)
