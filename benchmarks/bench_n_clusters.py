@@ -23,8 +23,8 @@ replicates.
 Then, for other prices of a cluster: how often the number is right, how often a second seed gives the same one, and the
 ARI at it; and how often a cluster is a true one that is called stable.
 
-Tables are kept (`kept`): a run that was stopped resumes. It begins none after 25 minutes, or MINUTES, and prints what
-there is; FULL=1 is all replicates.
+Posteriors are kept (`kept`), and asked for numbers of clusters when the page is printed: a run that was stopped
+resumes. It begins none after 25 minutes, or MINUTES, and prints what there is; FULL=1 is all replicates.
 """
 
 import itertools
@@ -60,14 +60,21 @@ SINGLE_KINDS = ("single", "uniform")
 
 
 def run():
-    kept, makers = Kept("bench_n_clusters", ("worth",)), dict(tables())
+    kept, makers = Kept("bench_n_clusters", SETTINGS.values()), dict(tables())
     minutes = float("inf") if is_full() else MINUTES
-    steps = [(name, "coaltree") for name in makers]
+    steps = [(name, "fits") for name in makers]
     steps += [(name, "others") for name in makers if int(name.split("-")[1]) < REPLICATES_OF_OTHERS]
-    kept.complete(steps, lambda name, method: MEASURES[method](*makers[name]()), minutes=minutes, announce=False)
-    outcomes = [kept.recall(name, "coaltree") for name in makers]
-    others = [kept.recall(name, "others") for name in makers]
-    report([(ours, theirs) for ours, theirs in zip(outcomes, others, strict=True) if ours is not None])
+
+    def measure(name, method):
+        return fits(kept.place_of(name, "seed"), *makers[name]()) if method == "fits" else by_others(*makers[name]())
+
+    kept.complete(steps, measure, minutes=minutes, announce=False)
+    both = []
+    for name, make in makers.items():
+        if (fitted := kept.recall(name, "fits")) is not None:
+            fitted["posteriors"] = [kept.folder / path for path in fitted["posteriors"]]
+            both.append((by_coaltree(fitted, make()[1]), kept.recall(name, "others")))
+    report(both)
 
 
 def tables():
@@ -143,28 +150,37 @@ def six_blobs(number, n):
 # What is said of a table
 
 
-def by_coaltree(X, truth, about):
-    """S_k and ARI of each number of clusters, of two seeds, and stabilities beside the truth."""
+def fits(place, X, truth, about):
+    """Keep a posterior of each of two seeds."""
     settings = SETTINGS | (LONGER if about["kind"] == "blobs" else {})
     seeds = [about["seed"]] if about.get("n") == max(BLOB_ROWS) else [about["seed"], about["seed"] + 1_000_000]
+    paths = [place.with_suffix(f".{i}.coaltree") for i in range(len(seeds))]
+    place.parent.mkdir(parents=True, exist_ok=True)
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short chains
-        posts = [ct.fit(X, random_state=seed, **settings) for seed in seeds]
-        suggestions = [post.suggest_n_clusters() for post in posts]
-        seconds = (time.process_time() - began) / len(seeds)
-        cuts = [posts[0].cut(int(k)) for k in suggestions[0].candidates["n_clusters"]]
-        at_truth = posts[0].cut(about["k"])
-        pairs = beside_truth(posts[0], at_truth, truth)
-    return {
-        "about": about, "seconds": seconds, "stability": pairs, "commit": commit().strip(" ,"),
+        for seed, path in zip(seeds, paths, strict=True):
+            ct.fit(X, random_state=seed, **settings).save(path)
+    seconds = (time.process_time() - began) / len(seeds)
+    names = [path.name for path in paths]
+    return {"about": about, "seconds": seconds, "posteriors": names, "commit": commit().strip(" ,")}
+
+
+def by_coaltree(fitted, truth):
+    """Similarities and ARI of each number of clusters, of two seeds, and stabilities beside the truth."""
+    posts = [ct.load(path) for path in fitted["posteriors"]]
+    suggestions = [post.suggest_n_clusters() for post in posts]
+    cuts = [posts[0].cut(int(k)) for k in suggestions[0].candidates["n_clusters"]]
+    at_truth = posts[0].cut(fitted["about"]["k"])
+    return fitted | {
+        "stability": beside_truth(posts[0], at_truth, truth),
         "shown": [suggestion.n_clusters for suggestion in suggestions],
         "range": [[suggestion.low, suggestion.high] for suggestion in suggestions],
         "numbers": [suggestion.candidates["n_clusters"].tolist() for suggestion in suggestions],
         "worth": [suggestion.candidates["worth"].tolist() for suggestion in suggestions],
         "ari": [float(adjusted_rand_score(truth, labels)) for labels in cuts],
         "ari_at_truth": float(adjusted_rand_score(truth, at_truth)),
-    }  # fmt: skip
+    }
 
 
 def by_others(X, truth, about):
@@ -173,9 +189,6 @@ def by_others(X, truth, about):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # mixtures that have not converged
         return {name: method(X if name in ASKED_OF_ALL else few) for name, method in OTHERS.items()}
-
-
-MEASURES = {"coaltree": by_coaltree, "others": by_others}
 
 
 def beside_truth(post, labels, truth):
