@@ -20,8 +20,8 @@ unequal sizes and normal or t₃ noise are drawn. Beside it
 
 The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all), in the first three
 replicates.
-Then, for other prices of a cluster: how often the number is right, how often a second seed gives the same one, and the
-ARI at it; and how often a cluster is a true one that is called stable.
+Then, for other limits of the share of draws: how often the number is right, how often a second seed gives the same one,
+and the ARI at it; and how often a cluster is a true one that is called stable.
 
 Posteriors are kept (`kept`), and asked for numbers of clusters when the page is printed: a run that was stopped
 resumes. It begins none after 25 minutes, or MINUTES, and prints what there is; FULL=1 is all replicates.
@@ -40,7 +40,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
-from coaltree.posterior.clusters.n_clusters import PRICE
+from coaltree.posterior.clusters.n_clusters import MIN_SHARE
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
@@ -54,7 +54,7 @@ MANY = 1000
 LARGEST = 10  # number of clusters that the others may say
 SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
 LONGER = {"n_samples": 150, "n_warmup": 150}  # of make_blobs
-PRICES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
+LIMITS = (0.65, 0.7, 0.75, 0.8, 0.85, 0.9)  # of the share of draws
 LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
 SINGLE_KINDS = ("single", "uniform")
 
@@ -167,7 +167,7 @@ def fits(place, X, truth, about):
 
 
 def by_coaltree(fitted, truth):
-    """Similarities and ARI of each number of clusters, of two seeds, and stabilities beside the truth."""
+    """Shares of draws and ARI of each number of clusters, of two seeds, and stabilities beside the truth."""
     posts = [ct.load(path) for path in fitted["posteriors"]]
     suggestions = [post.suggest_n_clusters() for post in posts]
     cuts = [posts[0].cut(int(k)) for k in suggestions[0].candidates["n_clusters"]]
@@ -177,7 +177,7 @@ def by_coaltree(fitted, truth):
         "shown": [suggestion.n_clusters for suggestion in suggestions],
         "range": [[suggestion.low, suggestion.high] for suggestion in suggestions],
         "numbers": [suggestion.candidates["n_clusters"].tolist() for suggestion in suggestions],
-        "worth": [suggestion.candidates["worth"].tolist() for suggestion in suggestions],
+        "share": [suggestion.candidates["stability"].tolist() for suggestion in suggestions],
         "ari": [float(adjusted_rand_score(truth, labels)) for labels in cuts],
         "ari_at_truth": float(adjusted_rand_score(truth, at_truth)),
     }
@@ -242,12 +242,10 @@ ASKED_OF_ALL = ("silhouette", "HDBSCAN")
 # What is printed
 
 
-def number_at(price, one, seed=0):
-    """The number that is worth most at this price of a cluster, dissolved ones allowed."""
-    worth = {1: 1.0 - price} | {
-        k: worth + k * (PRICE - price) for k, worth in zip(one["numbers"][seed], one["worth"][seed], strict=True)
-    }
-    return max(worth, key=worth.get)
+def number_at(limit, one, seed=0):
+    """The largest number with a share from this limit on."""
+    numbers = zip(one["numbers"][seed], one["share"][seed], strict=True)
+    return max((k for k, share in numbers if share >= limit - 1e-9), default=1)
 
 
 def report(both):
@@ -271,12 +269,12 @@ def report(both):
     rows += [row(f"make_blobs, 6 of {n:,} rows", lambda of, n=n: of.get("n") == n, both[:]) for n in BLOB_ROWS]
     table(["right, in percent", "tables", "coaltree", "ARI", "tables", *OTHERS], [one for one in rows if one])
     small = [one for one in outcomes if one["about"]["kind"] != "blobs"]
-    print(f"\nseconds a table: {np.mean([one['seconds'] for one in small]):.2f}; the price is {PRICE}")
-    print("\nwhat other prices would give; same: a second seed gives the same number; in percent, ARI at the number\n")
+    print(f"\nseconds a table: {np.mean([one['seconds'] for one in small]):.2f}; the limit is {MIN_SHARE}")
+    print("\nwhat other limits would give; same: a second seed gives the same number; in percent, ARI at the number\n")
     many = [one for one in small if one["about"]["kind"] not in SINGLE_KINDS]
     alone = [one for one in small if one["about"]["kind"] in SINGLE_KINDS]
-    header = ["price", "blobs of the grid", "all blobs", "ARI", "no blobs", "same"]
-    table(header, [at_price(price, [ours for ours, _ in grid], many, alone) for price in PRICES])
+    header = ["limit", "blobs of the grid", "all blobs", "ARI", "no blobs", "same"]
+    table(header, [at_limit(limit, [ours for ours, _ in grid], many, alone) for limit in LIMITS])
     shown = np.array([one["shown"] for one in small])
     ranges = np.array([one["range"][0] for one in small])
     true = np.array([one["about"]["k"] for one in small])
@@ -292,13 +290,13 @@ def report(both):
             print(f"  {low:.2f} to {min(high, 1):.2f}: {here.sum():5d} clusters, true in {right}")
 
 
-def at_price(price, grid, many, alone):
+def at_limit(limit, grid, many, alone):
     right_grid, right, single = (
-        np.array([number_at(price, one) == one["about"]["k"] for one in among]) for among in (grid, many, alone)
+        np.array([number_at(limit, one) == one["about"]["k"] for one in among]) for among in (grid, many, alone)
     )
-    ari = [ari_at(number_at(price, one), one) for one in many]
-    same = np.array([number_at(price, one) == number_at(price, one, 1) for one in (*many, *alone)])
-    return [f"{price:g}", percent(right_grid), percent(right), f"{np.mean(ari):.3f}", percent(single), percent(same)]
+    ari = [ari_at(number_at(limit, one), one) for one in many]
+    same = np.array([number_at(limit, one) == number_at(limit, one, 1) for one in (*many, *alone)])
+    return [f"{limit:g}", percent(right_grid), percent(right), f"{np.mean(ari):.3f}", percent(single), percent(same)]
 
 
 def ari_at(number, one):

@@ -474,7 +474,7 @@ def test_points_means_and_numbers_can_be_seen_and_saved(page, posterior):
         own = posterior.model.X[labels == int(cluster) - 1, column].mean()
         assert float(mean) == pytest.approx(own, rel=1e-3, abs=1e-6)
     header, *numbers = saved(page, "#save-numbers").splitlines()
-    assert header == "n_clusters,stability,worth"
+    assert header == "n_clusters,stability"
     candidates = posterior.suggest_n_clusters().candidates
     assert [int(line.split(",")[0]) for line in numbers] == candidates["n_clusters"].tolist()
 

@@ -3,14 +3,16 @@
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from ..posterior.clusters.n_clusters import MIN_SHARE
 from ..posterior.posterior import Posterior
 from .style import INK, PALETTE, new_axes, set_title
 
 
 def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
-    """Draw the least adjusted similarity of the clusters by number of clusters.
+    """Draw how many of the sampled trees have the clusters, by number of clusters.
 
-    The suggested number has a filled dot.
+    Of each number it is the cluster that fewest have. The suggested number, the largest from the dashed line on, has a
+    filled dot.
 
     Parameters
     ----------
@@ -31,10 +33,11 @@ def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
     suggestion = posterior.suggest_n_clusters()
     number, stability = suggestion.candidates["n_clusters"], suggestion.candidates["stability"]
     ax = ax or new_axes(4.5, 3.0)
-    ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="least adjusted similarity")
+    ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="share of trees")
+    ax.axhline(MIN_SHARE, color=INK, lw=0.8, ls="--")
     suggested = number == suggestion.n_clusters
     ax.plot(number[suggested], stability[suggested], "o", ms=6, color=PALETTE[0], label="suggested")
-    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="least adjusted similarity of a cluster")
+    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="trees with the rarest cluster")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     set_title(ax, suggestion.numbers + " suggested")

@@ -440,7 +440,8 @@ class Posterior:
         Parameters
         ----------
         n_clusters, time : how many clusters, or when to cut: exactly one of them.
-        outliers : whether leaves in none of the clades are labelled -1.
+        outliers : whether leaves in none of the clades are labelled -1, which does not make them outliers: these have
+            a large noise scale, ``draws.outlier_score``.
 
         Returns
         -------
@@ -545,8 +546,9 @@ class Posterior:
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
         """Suggest a number of clusters: the one whose clusters are found best in the sampled trees, each at a price.
 
-        k clusters are worth Σ (s - 0.7), s being the stability of each, adjusted for its size. Among the numbers none
-        of whose clusters is dissolved, the one that is worth most is suggested, and of several the smallest.
+        That is the largest k for which each cluster of ``cut(k)`` is in at least 80 % of the trees, and 1 where there
+        is none. A tree has a cluster if the clade that is closest to it has more leaves in common with it than not,
+        and no more than half of any other cluster.
 
         Parameters
         ----------
@@ -557,8 +559,8 @@ class Posterior:
         Returns
         -------
         ClusterSuggestion
-            The number, the range `low` to `high` that other draws might suggest, the least adjusted similarity at every
-            number (`candidates`), and the reason in a sentence.
+            The number, the range `low` to `high` that other draws might suggest, for every number considered the share
+            of the trees that have the cluster that fewest have (`candidates`), and the reason in a sentence.
 
         Examples
         --------

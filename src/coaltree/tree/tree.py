@@ -108,8 +108,9 @@ class Tree(RootedTree):
         time : float, optional
             When to cut: leaves that have met by then, `time` included, are together, in clusters of any size.
         outliers : bool
-            Whether leaves in none of the clades are labelled -1. Otherwise they join the cluster that they meet first,
-            of several the largest; in the mean tree of a posterior, the one that they are closest to on average.
+            Whether leaves in none of the clades are labelled -1, which does not make them outliers. Otherwise they join
+            the cluster that they meet first, of several the largest; in the mean tree of a posterior, the one that they
+            are closest to on average.
 
         Returns
         -------

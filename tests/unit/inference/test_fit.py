@@ -102,8 +102,8 @@ def test_posterior_of_a_check_is_the_posterior_that_is_returned(monkeypatch):
     from coaltree.posterior.clusters import n_clusters
 
     suggested = []
-    similarities = n_clusters.similarities
-    monkeypatch.setattr(n_clusters, "similarities", lambda *args: suggested.append(args) or similarities(*args))
+    closest_clades = n_clusters.closest_clades
+    monkeypatch.setattr(n_clusters, "closest_clades", lambda *args: suggested.append(args) or closest_clades(*args))
     post = fit(data(), sampler=QUICK, random_state=0)
     assert post.info["stopping"]["reason"] == "converged"
     n_before = len(suggested)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from coaltree import plotting
+from coaltree.posterior.clusters import n_clusters
 from tests.posteriors import random_posterior
 
 
@@ -10,9 +11,10 @@ def test_n_clusters_has_the_stability_of_each_number():
     post = random_posterior(3, n=24, n_trees=20)
     suggestion = post.suggest_n_clusters()
     ax = plotting.n_clusters(post)
-    line, dot = ax.lines
+    line, limit, dot = ax.lines
     np.testing.assert_array_equal(line.get_xdata(), suggestion.candidates["n_clusters"])
     np.testing.assert_array_equal(line.get_ydata(), suggestion.candidates["stability"])
+    assert limit.get_ydata() == [n_clusters.MIN_SHARE] * 2
     assert dot.get_xdata().tolist() == [k for k in [suggestion.n_clusters] if k > 1]
     assert ax.get_title(loc="left") == f"{suggestion.numbers} suggested"
     assert plotting.n_clusters(post, ax) is ax

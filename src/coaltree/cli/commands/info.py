@@ -113,8 +113,8 @@ def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     yield "model", check_or_reason(post).headline
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
-    each = [f"{k} clusters: {least:.2f}" for k, least, _ in suggestion.candidates]
-    yield "similarity", ", ".join(each) or "no candidates"
+    each = [f"{k} clusters: {least:.2f}" for k, least in suggestion.candidates]
+    yield "share of trees", ", ".join(each) or "no candidates"
     answer = answer_for(post, suggestion.n_clusters)
     yield "clusters", clusters_in_words(answer, leaves_are(post))
     if uncertain := uncertain_in_words(answer, post.labels, leaves_are(post)):

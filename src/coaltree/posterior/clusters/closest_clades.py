@@ -8,6 +8,9 @@ and J_T(A) that similarity; of equally similar clades the smaller one, and then 
 root counts only for the set of all leaves. Stability, membership, support of a group, co-clustering, the number of
 clusters and the agreement of chains are all means of these over the draws.
 
+T *has* A, one of several sets, if J_T(A) > 1/2, more leaves in common than not, and C_T(A) has no more than half of any
+other set.
+
 Going up the tree, every node has a list of the sets that it holds leaves of, with their numbers; the lists of two sides
 are merged as in a merge sort, O(n k) a draw for k sets, in memory O(n).
 """
@@ -27,13 +30,14 @@ class ClosestClades(NamedTuple):
 
     similarity: np.ndarray  # (T, k) J_T(A)
     nodes: np.ndarray  # (T, k) C_T(A)
+    is_had: np.ndarray  # (T, k) bool, whether T has A
 
 
 def closest_clades(children: np.ndarray, numbers: np.ndarray) -> ClosestClades:
     """Find C_T(A) in trees (T, n-1, 2) for the sets 0 … k-1 of leaves, numbers (n,); -1 is in none."""
     sizes = np.bincount(numbers[numbers >= 0])
     shape = len(children), len(sizes)
-    closest = ClosestClades(np.empty(shape), np.empty(shape, np.int32))
+    closest = ClosestClades(np.empty(shape), np.empty(shape, np.int32), np.empty(shape, np.bool_))
     _find(_one_type(children), np.ascontiguousarray(numbers, np.int64), sizes, *closest)
     return closest
 
@@ -68,7 +72,12 @@ def _one_type(children: np.ndarray) -> np.ndarray:
 
 @jit
 def _find(
-    children: np.ndarray, numbers: np.ndarray, sizes: np.ndarray, similarity: np.ndarray, nodes: np.ndarray
+    children: np.ndarray,
+    numbers: np.ndarray,
+    sizes: np.ndarray,
+    similarity: np.ndarray,
+    nodes: np.ndarray,
+    is_had: np.ndarray,
 ) -> None:
     n, k = len(numbers), len(sizes)
     start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
@@ -86,11 +95,11 @@ def _find(
             a, b = children[t, m, 0], children[t, m, 1]
             for v in (a, b):
                 here = slice(start[v], start[v] + length[v])
-                _take_closer(v, size[v], sets[here], counts[here], sizes, shared, union, nodes[t])
+                _take_closer(v, size[v], sets[here], counts[here], sizes, shared, union, nodes[t], is_had[t])
             length[n + m] = _merge(start[a], length[a], start[b], length[b], sets, counts, merged)
         for j in range(k):
             if sizes[j] == n:
-                shared[j], union[j], nodes[t, j] = n, n, 2 * n - 2
+                shared[j], union[j], nodes[t, j], is_had[t, j] = n, n, 2 * n - 2, True
             similarity[t, j] = shared[j] / union[j]
 
 
@@ -104,14 +113,18 @@ def _take_closer(
     shared: np.ndarray,
     union: np.ndarray,
     nodes: np.ndarray,
+    is_had: np.ndarray,
 ) -> None:
     """Make node v the closest one of the sets in its list to which it is closer than what was seen before."""
+    n_mostly = 0  # sets of which it has more than half
+    for e in range(len(sets)):
+        n_mostly += 2 * counts[e] > sizes[sets[e]]
     for e in range(len(sets)):
         j, s = sets[e], counts[e]
         u = sizes[j] + size - s
         gain = s * union[j] - shared[j] * u
         if gain > 0 or (gain == 0 and u < union[j]):
-            shared[j], union[j], nodes[j] = s, u, v
+            shared[j], union[j], nodes[j], is_had[j] = s, u, v, 2 * s > u and n_mostly == 1
 
 
 @jit

@@ -1,54 +1,47 @@
-"""Suggest a number of clusters: the one whose clusters are found best in the draws, each at a price.
+"""Suggest a number of clusters: the largest one whose clusters the drawn trees have.
 
-For k = 2, 3, … the mean tree is cut into k clusters A. Each has a stability J(A), the posterior mean of the Jaccard
-similarity with the closest clade of a drawn tree (`closest_clades`). A single row of A is a clade of every tree: J(A)
-is at least 1 / |A|, one half for a pair; as the Rand index, it is adjusted for what is there by chance:
+A drawn tree *has* a cluster of several if its closest clade has more leaves in common with it than not, and no more
+than half of any other of the clusters (`closest_clades`). For k = 2, 3, … the mean tree is cut into k clusters, and
 
-    s(A) = (J(A) - 1 / |A|) / (1 - 1 / |A|)                         (1: every draw has the clade A)
+    S_k = min_A Σ_t w_t [tree t has A]
 
-A cluster that is named is worth s(A) and costs t, so that k clusters are worth
+is the share of the draws that have the cluster that fewest have. The suggested number is the largest k with S_k of at
+least t; 1 where there is none. Numbers end where a single row would be a cluster, and at 30. Nothing but the posterior
+is asked, and there is no probability of a number, since there is no model behind one.
 
-    worth(k) = Σ_A (s(A) - t) ,      worth(1) = 1 - t ,
-
-and the suggested number is the one that is worth most, of several the smallest, among those none of whose clusters is
-dissolved (J(A) < 0.6). A stable cluster is split only where both parts are found nearly as often as it was: a group
-inside a cluster that some draws share does not pay for what it takes from the rest. Numbers end where a single row
-would be a cluster, and at 30. Nothing but the posterior is asked, and there is no probability of a number, since there
-is no model behind one.
-
-The worth is a mean over draws. Numbers whose worth is not lower than that of the suggested one by more than two Monte
-Carlo standard errors of the difference make the range from `low` to `high`.
+S_k is a mean over draws. With e_k its Monte Carlo standard error, the largest k with S_k - 2 e_k and with S_k + 2 e_k
+of at least t are the ends `low` and `high` of the range that other draws might suggest.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import count
+from ..._runtime.formatting import beside_limit, count, percent
 from ..._runtime.once import once
 from ..._runtime.validation import check_count
 from ...numerics.weighted import effective_sample_size
 from ..diagnostics.ess import series_ess
 from .closest_clades import closest_clades
-from .stability import DISSOLVED
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-PRICE = 0.7  # t; `make bench ONLY=n_clusters FULL=1` compares others: lower ones split structureless tables
+MIN_SHARE = 0.8  # t; `make bench ONLY=n_clusters` compares others: below 0.8 structureless tables are split
 MAX_CLUSTERS = 30  # that are suggested
 _MIN_LEAVES_PER_CLUSTER = 3  # on average
-_N_ERRORS = 2.0  # standard errors of a difference that other draws may show
+_N_ERRORS = 2.0  # standard errors that other draws may differ by
 
 
 class ClusterSuggestion(NamedTuple):
     """A number of clusters, the range that it may be in, and the stability of every number considered."""
 
     n_clusters: int  #: the number suggested
-    low: int  #: the smallest number that is not worth less beyond Monte Carlo error
+    low: int  #: the smallest number that other draws might suggest
     high: int  #: the largest such number
-    #: the numbers considered (`n_clusters`), the least adjusted similarity of their clusters (`stability`), and `worth`
+    #: the numbers considered (`n_clusters`), and the share of the draws that have the cluster that fewest have
+    #: (`stability`)
     candidates: np.ndarray
     reason: str  #: why, in a sentence; also ``str(suggestion)``
 
@@ -74,56 +67,29 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         largest = check_count("max_clusters", max_clusters, 2, max(n - 1, 2))
     if largest < 2 or len(posterior) == 1:
         why = f"{n} leaves are too few to look for more" if largest < 2 else "one tree cannot tell what is stable"
-        return ClusterSuggestion(1, 1, 1, _table([], []), f"1 cluster: {why}.")
-    cuts: list[np.ndarray] = []
+        return ClusterSuggestion(1, 1, 1, _table([]), f"1 cluster: {why}.")
+    least, errors, end = [], [], "more were not tried"
     for k in range(2, largest + 1):
         labels = np.asarray(posterior.cut(k))
         if np.bincount(labels).min() == 1:
+            end = f"in {k} one would be a single row"
             break
-        cuts.append(labels)
-    similar = list(similarities(posterior, cuts))
-    worth = np.stack([np.full(len(posterior), 1.0 - PRICE), *((s - PRICE).sum(axis=1) for _, s in similar)])
-    means = np.array([1.0, *((posterior.weights @ plain).min() for plain, _ in similar)])
-    least = np.array([(posterior.weights @ adjusted).min() for _, adjusted in similar])
-    is_allowed = means >= DISSOLVED - 1e-12
-    mean = np.where(is_allowed, worth @ posterior.weights, -np.inf)
-    best = int(np.argmax(mean > mean.max() - 1e-9))
-    is_near = [k == best or _is_near(posterior, worth[best] - worth[k]) for k in range(len(worth))] & is_allowed
-    low, high = np.flatnonzero(is_near)[[0, -1]] + 1
-    suggested = ClusterSuggestion(best + 1, int(low), int(high), _table(least, (worth @ posterior.weights)[1:]), "")
-    end = f"in {len(cuts) + 2} one would be a single row" if len(cuts) < largest - 1 else ""
+        is_had = closest_clades(posterior.draws.children, labels).is_had
+        share = posterior.weights @ is_had
+        least.append(float(share.min()))
+        errors.append(_standard_error(posterior, is_had[:, share.argmin()].astype(float)))
+    shares, margin = np.array(least), _N_ERRORS * np.array(errors)
+    low, k, high = (_largest(shares + way * margin) for way in (-1.0, 0.0, 1.0))
+    suggested = ClusterSuggestion(k, low, high, _table(least), "")
     return suggested._replace(reason=_reason(suggested, end))
 
 
 usual_suggestion = once(suggest_n_clusters)
 
 
-def similarities(posterior: "Posterior", cuts: list[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(T, k) similarities of the clusters of each partition with their closest clades, plain and adjusted.
-
-    A cluster of several partitions is looked for once, with as many other clusters that are disjoint as there are.
-    """
-    passes: list[np.ndarray] = []
-    place: dict[bytes, tuple[int, int]] = {}  # the pass of each cluster, and its number there
-    clusters = [[np.flatnonzero(labels == c) for c in range(labels.max() + 1)] for labels in cuts]
-    for rows in (rows for partition in clusters for rows in partition):
-        if rows.tobytes() in place:
-            continue
-        at = next((at for at, numbers in enumerate(passes) if (numbers[rows] < 0).all()), len(passes))
-        if at == len(passes):
-            passes.append(np.full(posterior.n, -1))
-        place[rows.tobytes()] = at, int(passes[at].max()) + 1
-        passes[at][rows] = passes[at].max() + 1
-    similar = [closest_clades(posterior.draws.children, numbers).similarity for numbers in passes]
-    for partition in clusters:
-        plain = np.stack([similar[at][:, j] for at, j in (place[rows.tobytes()] for rows in partition)], axis=1)
-        by_chance = 1.0 / np.array([len(rows) for rows in partition])
-        yield plain, (plain - by_chance) / (1.0 - by_chance)
-
-
-def _is_near(posterior: "Posterior", difference: np.ndarray) -> bool:
-    """Whether a positive mean difference (T,) is within its Monte Carlo error."""
-    return float(posterior.weights @ difference) <= _N_ERRORS * _standard_error(posterior, difference)
+def _largest(shares: np.ndarray) -> int:
+    """The largest of the numbers 2, 3, … with a share from the limit on; 1 where there is none."""
+    return max((k for k, share in enumerate(shares.tolist(), 2) if share >= MIN_SHARE - 1e-9), default=1)
 
 
 def _standard_error(posterior: "Posterior", values: np.ndarray) -> float:
@@ -136,27 +102,23 @@ def _standard_error(posterior: "Posterior", values: np.ndarray) -> float:
     return float(np.sqrt(weights @ np.square(values - weights @ values) / ess))
 
 
-def _table(least: Iterable[float], worth: Iterable[float]) -> np.ndarray:
-    numbered = [(k, *values) for k, values in enumerate(zip(least, worth, strict=True), 2)]
-    return np.array(numbered, dtype=[("n_clusters", np.int64), ("stability", float), ("worth", float)])
+def _table(least: Iterable[float]) -> np.ndarray:
+    return np.array([*enumerate(least, 2)], dtype=[("n_clusters", np.int64), ("stability", float)])
 
 
 def _reason(suggested: ClusterSuggestion, end: str) -> str:
-    """Why this number, in a sentence; `end` says why there are no more, if not by number."""
+    """Why this number, in a sentence; `end` says why no larger ones were tried."""
     k, table = suggested.n_clusters, suggested.candidates
-    least = dict(zip(table["n_clusters"].tolist(), table["stability"].tolist(), strict=True))
-    if not least:
+    share = {
+        int(number): percent(least) if least >= MIN_SHARE else f"{beside_limit(100 * least, 100 * MIN_SHARE, 0)} %"
+        for number, least in table
+    }
+    if not share:
         return f"1 cluster: {end}."
+    more = f"{k + 1} would not be (one in {share[k + 1]})" if k + 1 in share else end
+    text = f"{'both are' if k == 2 else 'each is'} found in at least {share.get(k)} of the sampled trees; {more}"
     if k == 1:
-        text = (
-            f"its parts are not found often enough in the sampled trees (2: least adjusted similarity {least[2]:.2f})"
-        )
-    else:
-        each = "both are" if k == 2 else "each is"
-        more = f"in more, clusters are found less often ({k + 1}: {least[k + 1]:.2f})" if k + 1 in least else end
-        text = f"{each} found in the sampled trees (least adjusted similarity {least[k]:.2f})"
-        text += f"; {more or 'more were not tried'}"
+        text = f"of 2, one is found in only {share[2]} of the sampled trees"
     if suggested.low < suggested.high:
-        text = f"{k} are worth most, {suggested.numbers} about as much: {text}"
-        return f"{k} clusters: {text}." if k > 1 else f"1 cluster: {text}."
-    return f"{suggested.numbers}: {text}."
+        text += f"; other draws might suggest {suggested.numbers}"
+    return f"{count(k, 'cluster')}: {text}."

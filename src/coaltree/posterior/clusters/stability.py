@@ -102,7 +102,7 @@ def stability_and_membership(
 ) -> tuple[ClusterStability, np.ndarray]:
     """Stability with intervals that have probability `level`, and membership (n, k)."""
     weights = posterior.weights
-    similar, nodes = closest_clades(posterior.draws.children, partition.numbers)
+    similar, nodes, _ = closest_clades(posterior.draws.children, partition.numbers)
     ends = np.array([(1 - level) / 2, (1 + level) / 2, (1 - WORD_LEVEL) / 2])
     *interval, low = np.stack([weighted_quantile(values, weights, ends) for values in similar.T], axis=1)
     mean = np.minimum(weights @ similar, 1.0)

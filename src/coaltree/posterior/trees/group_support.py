@@ -66,7 +66,7 @@ def _listed(wanderers: dict[str, float], most: int) -> str:
 def group_support(posterior: "Posterior", rows: Iterable[Any]) -> GroupSupport:
     """Look for a group of leaves in all trees."""
     member, weights, labels = read_group(posterior, rows), posterior.weights, posterior.labels
-    similarity, nodes = closest_clades(posterior.draws.children, np.where(member, 0, -1))
+    similarity, nodes, _ = closest_clades(posterior.draws.children, np.where(member, 0, -1))
     inside = np.minimum(times_inside(posterior.draws.children, nodes, weights)[:, 0], 1.0)
     wanders = np.where(member, 1.0 - inside, inside)
     order = np.argsort(-wanders, kind="stable")

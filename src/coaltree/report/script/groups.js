@@ -153,6 +153,6 @@ function meansAsText() {
 
 $("save-means").addEventListener("click", () => save("means.csv", meansAsText()));
 $("save-numbers")?.addEventListener("click", () =>
-  save("n_clusters.csv", `n_clusters,stability,worth\n${content.numbers.map((row) => row.join(",")).join("\n")}\n`));
+  save("n_clusters.csv", `n_clusters,stability\n${content.numbers.map((row) => row.join(",")).join("\n")}\n`));
 $("save-clusters").addEventListener("click", () => save("clusters.csv", clustersAsText()));
 $("save-tree").addEventListener("click", () => save("tree.newick", treeAsText()));

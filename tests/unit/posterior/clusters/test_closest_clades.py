@@ -36,7 +36,7 @@ def test_closest_clades_are_those_of_the_definition():
     for seed in range(40):
         children, numbers = drawn(seed, 2 + seed % 13)
         sets, expected = closest(children, numbers)
-        similarity, nodes = closest_clades(children, numbers)
+        similarity, nodes, _ = closest_clades(children, numbers)
         assert [[under(tree)[v] for v in row] for tree, row in zip(children, nodes, strict=True)] == expected
         jaccard = [[summaries.jaccard(one, clade) for one, clade in zip(sets, row, strict=True)] for row in expected]
         np.testing.assert_allclose(similarity, jaccard, rtol=1e-15)

@@ -6,8 +6,10 @@ from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from coaltree.posterior.clusters import n_clusters
+from coaltree.posterior.clusters.closest_clades import closest_clades
 from coaltree.posterior.of_trees import posterior_of_trees
-from tests.posteriors import random_posterior, stacked
+from tests.posteriors import listed, random_posterior, stacked
+from tests.reference import summaries
 
 
 def blobs(rng, k, n, d, apart):
@@ -21,36 +23,54 @@ def perturbed(X, rng, n_trees=20, noise=1.0):
     )
 
 
+def share_of(post, labels):
+    """The share of the draws that have the cluster that fewest have, from the definition."""
+    sets = [frozenset(np.flatnonzero(labels == c).tolist()) for c in range(labels.max() + 1)]
+    had = []
+    for children, _ in listed(post):
+        near = [summaries.closest_clade(one, children) for one in sets]
+        had.append(
+            [
+                2 * len(a & c) > len(a | c) and all(2 * len(b & c) <= len(b) for b in sets if b != a)
+                for a, c in zip(sets, near, strict=True)
+            ]
+        )
+    return (post.weights @ np.array(had)).min()
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_suggest_n_clusters_is_worth_most_of_those_without_a_dissolved_cluster(seed):
+def test_suggest_n_clusters_is_the_largest_number_of_clusters_that_four_fifths_of_the_draws_have(seed):
     rng = np.random.default_rng(seed)
     post = perturbed(blobs(rng, 3, 36, 4, 3.0), rng)
     suggested = post.suggest_n_clusters()
     table = suggested.candidates
-    assert table.dtype.names == ("n_clusters", "stability", "worth")
+    assert table.dtype.names == ("n_clusters", "stability")
     assert table["n_clusters"].tolist() == list(range(2, len(table) + 2))
-    stabilities = [post.stability(post.cut(k)) for k in table["n_clusters"].tolist()]
-    adjusted = [(s.jaccard - 1 / s.sizes) / (1 - 1 / s.sizes) for s in stabilities]
-    np.testing.assert_allclose(table["stability"], [values.min() for values in adjusted], atol=1e-12)
-    np.testing.assert_allclose(table["worth"], [(values - n_clusters.PRICE).sum() for values in adjusted], atol=1e-12)
-    worth = {1: 1 - n_clusters.PRICE} | {
-        k: worth
-        for (k, _, worth), stability in zip(table.tolist(), stabilities, strict=True)
-        if stability.jaccard.min() >= 0.6
-    }
-    assert suggested.n_clusters == max(worth, key=worth.get)
+    shares = [share_of(post, post.cut(k)) for k in table["n_clusters"].tolist()]
+    np.testing.assert_allclose(table["stability"], shares, atol=1e-12)
+    assert suggested.n_clusters == max((k for k, share in enumerate(shares, 2) if share >= 0.8), default=1)
     assert suggested.low <= suggested.n_clusters <= suggested.high
     if len(table) < 11:  # a third of the leaves
         assert np.bincount(post.cut(len(table) + 2)).min() == 1
     assert all(np.bincount(post.cut(k)).min() > 1 for k in table["n_clusters"].tolist())
 
 
-def test_a_group_that_most_draws_share_is_no_cluster_of_its_own():
-    """Two blobs; in seven draws of ten the first has the same two parts: least similarity 0.77, not worth the price."""
+def test_a_part_that_seven_draws_of_ten_share_is_no_cluster_of_its_own():
+    """Two blobs; the first has the same two parts in so many draws, whose stability is 0.77."""
     suggested = of_two_parts(280, 120).suggest_n_clusters()
-    assert suggested.candidates["stability"][1] > 0.75
+    assert suggested.candidates["stability"][1] == pytest.approx(0.7)
     assert (suggested.low, suggested.n_clusters, suggested.high) == (2, 2, 2)
     assert of_two_parts(380, 20).suggest_n_clusters().n_clusters == 3
+
+
+def test_what_is_left_of_a_cluster_is_no_cluster_where_no_tree_parts_it():
+    """Eight leaves of ten are 0.8 similar to the ten, and every tree has these alone."""
+    post = stacked([nested([[0, 1, 2, 3], [*range(10)]])] * 20)
+    labels = np.repeat([0, 1], 10)
+    labels[[0, 1]] = 2
+    is_had = closest_clades(post.draws.children, labels).is_had
+    assert post.stability(labels).jaccard[0] == pytest.approx(0.8)
+    assert not is_had[:, 0].any() and is_had[:, 1].all()
 
 
 def of_two_parts(n_one, n_other):
@@ -74,39 +94,29 @@ def nested(groups, n=20):
     return ct.Tree(np.array(steps), np.array(times))
 
 
-def test_a_pair_that_no_tree_has_is_worth_nothing():
-    """Each of its rows is a clade of every tree, with a similarity of one half."""
-    children = np.array([[[0, 2], [1, 3], [4, 5], [6, 8], [7, 9]], [[0, 3], [1, 2], [4, 5], [6, 8], [7, 9]]])
-    post = posterior_of_trees(children, np.tile(np.arange(1.0, 6.0), (2, 1)))
-    pairs = [np.array([0, 0, 1, 1, 1, 1])]
-    plain, adjusted = next(n_clusters.similarities(post, pairs))
-    assert post.stability(pairs[0]).jaccard.min() == plain.min() == 0.5
-    assert adjusted.min() == 0.0
-
-
 @pytest.mark.parametrize(("k", "n", "d"), [(5, 100, 10), (8, 160, 20), (3, 60, 5)])
 def test_suggest_n_clusters_counts_groups(k, n, d):
     rng = np.random.default_rng(6)
     suggested = perturbed(blobs(rng, k, n, d, 6.0), rng).suggest_n_clusters()
     assert (suggested.low, suggested.n_clusters, suggested.high) == (k, k, k)
-    assert suggested.reason.startswith(f"{k} clusters: each is found in the sampled trees (least adjusted similarity ")
-    assert f"; in more, clusters are found less often ({k + 1}: " in suggested.reason
+    assert suggested.reason.startswith(f"{k} clusters: each is found in at least ")
+    assert f" % of the sampled trees; {k + 1} would not be (one in " in suggested.reason
 
 
 def test_suggest_n_clusters_of_a_single_group_is_one():
     rng = np.random.default_rng(7)
     suggested = perturbed(rng.normal(size=(60, 5)), rng).suggest_n_clusters()
     assert suggested.n_clusters == 1
-    assert suggested.reason.startswith("1 cluster: its parts are not found often enough in the sampled trees (2: ")
+    assert suggested.reason.startswith("1 cluster: of 2, one is found in only ")
 
 
-def test_a_range_is_said_where_the_error_of_the_worth_leaves_it_open():
-    for n_draws, is_open in ((12, True), (3000, False)):
-        n_one = round(0.825 * n_draws)  # one whole is worth nearly as much as its two parts
+def test_a_range_is_said_where_other_draws_might_say_another_number():
+    for n_draws, is_open in ((20, True), (4000, False)):
+        n_one = round(0.85 * n_draws)
         suggested = of_two_parts(n_one, n_draws - n_one).suggest_n_clusters()
-        assert suggested.low <= suggested.n_clusters <= suggested.high
-        assert (suggested.low < suggested.high) == is_open
-        assert ("about as much" in suggested.reason) == is_open
+        assert suggested.n_clusters == 3
+        assert (suggested.low, suggested.high) == (2 if is_open else 3, 3)
+        assert ("; other draws might suggest 2 or 3 clusters" in suggested.reason) == is_open
 
 
 def test_standard_error_is_that_of_independent_draws_and_larger_of_dependent_ones():
