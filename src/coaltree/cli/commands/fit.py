@@ -123,8 +123,8 @@ def _transform(settings: dict[str, Any]) -> Any:
 
     columns = [settings.pop(name) for name in ("log", "log1p")]
     axes = [settings.pop(name) for name in ("center", "scale")]
-    logs = [True if names == ("all",) else list(names) or False for names in columns]
-    return Preprocessor(*logs, *axes) if any(columns + axes) else None
+    log, log1p = (True if names == ("all",) else list(names) or False for names in columns)
+    return Preprocessor(log, log1p, *axes) if any(columns + axes) else None
 
 
 def fit_table(
