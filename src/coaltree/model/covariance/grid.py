@@ -16,7 +16,6 @@ from .kernels import (
     KernelCovariance,
     Terms,
     Theta,
-    check_noise,
     dense_terms,
     log_normal_between,
     with_noise,
@@ -71,7 +70,6 @@ class Matern32(KernelCovariance):
             if np.ndim(self.length) != 1 or len(lengths) != axes:
                 raise InputError(f"length must be one number or one for each of the grid's axes ({axes}).")
             self._store("length", read_only(lengths))
-        check_noise(self)
 
     def check(self, d: int) -> None:
         if self.grid is not None and math.prod(self.grid) != d:

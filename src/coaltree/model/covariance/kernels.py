@@ -33,6 +33,14 @@ class KernelCovariance(LearnableCovariance):
 
     inputs: Any = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._store("inputs", _checked_inputs(self.inputs))
+        if hasattr(self, "noise"):
+            self._store("noise", check_positive("noise", self.noise, zero=True))
+            if self.noise == 0 and "noise" in self.learnt:
+                raise InputError("noise=0 cannot be learnt; start it at a positive value, or leave it out of learn.")
+
     def _inputs(self, d: int) -> np.ndarray:
         """(d, q) the inputs of the columns, by default 0 … d-1."""
         if self.inputs is None:
@@ -75,10 +83,11 @@ class KernelCovariance(LearnableCovariance):
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         terms, log_likelihood = self._terms(statistics), self._log_likelihood(statistics)
-        values = self._own_theta()
+        values = {name: np.array(value, dtype=np.float64) for name, value in self._own_theta().items()}
 
         def log_density(name: str, index: tuple[int, ...], y: float) -> float:
-            trial = {**values, name: _with_element(values[name], index, math.exp(y))}
+            trial = {**values, name: values[name].copy()}
+            trial[name][index] = math.exp(y)
             log_prior: float = self._prior(name).log_density(trial[name]) + y
             both = terms(trial) if math.isfinite(log_prior) else None
             return -math.inf if both is None else log_likelihood(*both) + log_prior
@@ -87,7 +96,7 @@ class KernelCovariance(LearnableCovariance):
         learnt = [name for name in self.learnt if name != "amplitude"]
         coordinates = [(name, index) for name in learnt for index in np.ndindex(np.shape(values[name]))]
         for name, index in coordinates:
-            start = math.log(np.asarray(values[name])[index])
+            start = math.log(values[name][index])
             try:
                 y = slice_sample(partial(log_density, name, index), start, width, rng)
             except InputError:
@@ -95,8 +104,8 @@ class KernelCovariance(LearnableCovariance):
                     raise
                 why = "it is not positive definite there, or outside its bounds"
                 raise InputError(f"{type(self).__name__} cannot start at {_listed(values)}: {why}.") from None
-            values[name] = _with_element(values[name], index, math.exp(y))
-        updated = self._replaced(**{name: values[name] for name in learnt})
+            values[name][index] = math.exp(y)
+        updated = self._replaced(**{name: values[name][()] for name in learnt})
         if "amplitude" not in self.learnt:
             return updated
         both = terms(values)
@@ -121,14 +130,6 @@ def log_normal_between(low: Any, high: Any) -> LogNormal:
 
 def _listed(theta: Theta) -> str:
     return ", ".join(f"{name}={value}" for name, value in theta.items())
-
-
-def _with_element(value: Any, index: tuple[int, ...], element: float) -> Any:
-    if index == ():
-        return element
-    value = np.array(value)
-    value[index] = element
-    return value
 
 
 def dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | None:
@@ -158,13 +159,6 @@ def _checked_inputs(values: Any) -> np.ndarray | None:
     return inputs.reshape(len(inputs), -1)
 
 
-def check_noise(covariance: Any) -> None:
-    """Check the share of white noise of a kernel; 0 cannot be learnt."""
-    covariance._store("noise", check_positive("noise", covariance.noise, zero=True))
-    if covariance.noise == 0 and "noise" in covariance.learnt:
-        raise InputError("noise=0 cannot be learnt; start it at a positive value, or leave it out of learn.")
-
-
 @dataclass(frozen=True, eq=False)
 class SquaredExponential(KernelCovariance):
     """Φ_ij = amplitude · [exp(-‖t_i - t_j‖² / (2 length2)) + noise · δ_ij], with t_j = inputs[j] (0 … d-1 if None).
@@ -190,8 +184,6 @@ class SquaredExponential(KernelCovariance):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._store("length2", check_positive("length2", self.length2))
-        self._store("inputs", _checked_inputs(self.inputs))
-        check_noise(self)
 
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
@@ -246,7 +238,6 @@ class Kernel(KernelCovariance):
         if not is_kernel or isinstance(self.k, type) or type(self.k).__name__ == "CompoundKernel":
             raise InputError(f"Kernel needs one scikit-learn Gaussian-process kernel object, not {self.k!r}.")
         super().__post_init__()
-        self._store("inputs", _checked_inputs(self.inputs))
         if _has_free_factor(self.k):
             raise InputError(
                 "Kernel's own amplitude is the overall factor: leave the free ConstantKernel factor out of k, "
