@@ -32,9 +32,11 @@ from ...model.covariance.base import column_variances
 from ...model.data.replicates import replicates_of
 from ...model.model import Model
 from ...model.process import contrasts
+from ...model.process.diffusion import simulate_data
 from ...model.process.noise import row_variances
 from ...numerics.weighted import pick_trees
 from ...tree.merges import layout, restricted
+from ...tree.tree import unchecked_tree
 from ..validation import require_model
 from . import check_statistics as statistics
 from .check_sentences import as_option, explain
@@ -183,7 +185,7 @@ def _compare(
     of_data: dict[str, list[np.ndarray]] = {name: [] for name in names}
     of_model: dict[str, list[np.ndarray]] = {name: [] for name in names}
     for tree in trees:
-        if not np.all(tree.frame.v > 0.0):
+        if not np.all(tree.values.v > 0.0):
             return ModelCheck((), 0, "a tree joins different rows at time 0")
         for i in range(1 + math.ceil(n_replicates / len(weights))):
             view, values = (tree.replicated(rng), of_model) if i else (tree.observed(), of_data)
@@ -235,46 +237,46 @@ class _DrawnTree:
         state = model.state_of(posterior.draws, draw)
         children, times = restricted(*state.tree, rows.leaves)
         over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
-        self.frame = contrasts.frame_of(*over_rows, row_variances(model.noise, state.noise)[rows.rows])
+        self._tree = unchecked_tree(*over_rows, tuple(map(str, range(len(rows.rows)))))
+        self._leaf_var = row_variances(model.noise, state.noise)[rows.rows]
         self._leaf_children = children
-        self._values = model.coordinates(state.imputed)[rows.rows]
+        X = model.coordinates(state.imputed)[rows.rows]
         scales = state.noise.tail_scale
         self._tail_scale = None if scales is None else scales[rows.rows]
         self._half_df = 0.5 * model.noise.settings.df
-        covariance, d = state.covariance, self._values.shape[1]
+        covariance, d = state.covariance, X.shape[1]
         self._learns_spread = statistics.learns_spread(covariance)
         self._set_variances = rows.set_variances
         self._whitener, self._sd = covariance.whitener(d), np.sqrt(covariance.diagonal(d))
-        sizes = layout(self.frame.children).size[self.frame.children]
+        self.values = contrasts.values_of_rows(self._tree, X / self._sd, self._leaf_var)
+        sizes = layout(self._tree.children).size[self._tree.children]
         self._side = np.sign(sizes[:, 1] - sizes[:, 0])
 
     def observed(self) -> View:
         """The view of the data."""
-        values = contrasts.values_of_rows(self.frame, self._values / self._sd)
-        E = self._whitener.whiten(values.contrasts * self._sd)
         late = float(contrasts.lateness(self._leaf_children).mean())
         log_scales = None if self._tail_scale is None else np.log(self._tail_scale)
-        return self._view(E, values, late, log_scales)
+        return self._view(self.values, late, log_scales)
 
     def replicated(self, rng: np.random.Generator) -> View:
-        """A view of contrasts and trees that the model draws."""
-        E = rng.standard_normal((len(self.frame.v), len(self._sd)))
-        values = contrasts.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
+        """A view of rows and trees that the model draws."""
+        X = simulate_data(self._tree, len(self._sd), rng, self._whitener.color, self._leaf_var) / self._sd
+        values = contrasts.values_of_rows(self._tree, X, self._leaf_var)
         if self._set_variances:
-            E, values = _scaled_again(E, values)
+            values = _scaled_again(values, X.std(axis=0))
         log_scales, half_df = None, self._half_df
         if self._tail_scale is not None:
             log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
         late = contrasts.mean_lateness(len(self._leaf_children) + 1, rng)
-        return self._view(E, values, late, log_scales)
+        return self._view(values, late, log_scales)
 
-    def _view(self, E: np.ndarray, values: contrasts.Values, late: float, log_scales: np.ndarray | None) -> View:
-        level = values.means[len(E) + 1 :]
+    def _view(self, values: contrasts.Values, late: float, log_scales: np.ndarray | None) -> View:
+        E, level = self._whitener.whiten(values.contrasts * self._sd), values.means[self._tree.n :]
         return View(E, values.contrasts, level, self._side, late, log_scales, self._learns_spread)
 
 
-def _scaled_again(E: np.ndarray, values: contrasts.Values) -> tuple[np.ndarray, contrasts.Values]:
+def _scaled_again(values: contrasts.Values, sd: np.ndarray) -> contrasts.Values:
     """`Scaled` takes its columns' variances from the data: so it does from those that are drawn, at the same total."""
-    by = 1.0 / values.means[: len(E) + 1].std(axis=0)
-    by *= math.sqrt(np.square(E).sum() / np.square(E * by).sum())
-    return E * by, contrasts.Values(values.contrasts * by, values.means * by)
+    U = values.contrasts / sd
+    c = math.sqrt(np.square(values.contrasts).sum() / np.square(U).sum())
+    return values._replace(contrasts=c * U, means=c / sd * values.means)
