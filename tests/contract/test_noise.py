@@ -31,8 +31,7 @@ def test_errors_of_one_change_nothing():
 def test_groups_of_one_row_each_change_nothing_but_names(noise):
     X = data()
     names = [f"g{i}" for i in range(14)]
-    with pytest.warns(ct.CoaltreeWarning, match="one row"):
-        grouped = ct.fit(X, noise=noise, groups=names, **QUICK)
+    grouped = ct.fit(X, noise=noise, groups=names, **QUICK)
     assert same(grouped, ct.fit(X, noise=noise, **QUICK))
     assert grouped.labels == tuple(names)
 

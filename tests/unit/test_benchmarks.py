@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import bench_repeat
 from benchmarks.off_model import Table, agrees, to_move, true_nodes
 from coaltree.model.process.coalescent import simulate_tree
 
@@ -47,10 +46,3 @@ def test_short_forms_change_constants_that_exist():
         assert short <= set(assigned), path.name
         n_short += bool(short)
     assert n_short > 5
-
-
-def test_halves_of_columns_share_rows_and_no_column():
-    (one, other), classes = bench_repeat.two_halves({}, "from the model, 73 columns", 3)
-    assert classes is None
-    assert (one.shape, other.shape) == ((60, 37), (60, 36))
-    assert not np.isin(one, other).any()

@@ -8,7 +8,6 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.preprocessing import StandardScaler
 
 import coaltree as ct
-from coaltree.errors import CoaltreeWarning
 from coaltree.model.data.replicates import replicates_of
 from coaltree.model.model import Model
 from coaltree.model.process.diffusion import contrasts
@@ -89,24 +88,6 @@ def test_collapse_keeps_the_joint_density_of_a_fit(noise):
 
 
 # --- tables that are fitted ----------------------------------------------------------------------------------------
-
-
-def test_copies_are_merged_at_time_0():
-    X = random_rows()
-    X[5] = X[2]
-    with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        post = quick_fit(X)
-    assert post.n == 8
-    assert np.all(post.draws.times[:, 0] == 0)
-    assert np.all(post.draws.times[:, 1] > 0)
-
-
-def test_equal_rows_end_in_a_tree():
-    with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        post = quick_fit(np.ones((4, 3)), "spherical")
-    assert np.all(post.draws.times == 0)
-    assert np.all(np.isfinite(post.log_joint))
-    assert np.all(post.theta["amplitude"] > 0)
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")

@@ -5,7 +5,6 @@ import numpy as np
 import coaltree as ct
 from coaltree.plotting import geometry
 from coaltree.report import figures, report_html
-from coaltree.report.figures import scales_differ
 from tests.pages import content_of, decoded_values
 from tests.posteriors import grouped_posterior, random_posterior
 
@@ -62,23 +61,6 @@ def test_data_figure_of_leaves_with_several_rows_shows_their_means():
     assert content_of(text)["data"] == figures.data_figure(*figures.leaf_data(post), order)
     np.testing.assert_allclose(figures.leaf_data(post)[0], post.model.leaf_values())
     assert content_of(text)["data"]["of"] == [9, 3]
-
-
-def table(seed=0):
-    return np.random.default_rng(seed).standard_normal((30, 4))
-
-
-def test_scales_differ_in_spread_or_level():
-    X = table()
-    assert not scales_differ(X)
-    assert scales_differ(X * [1, 1, 1, 20])
-    assert scales_differ(X + np.array([0, 10, 20, 30]))  # one scale of colours would show the levels only
-    assert not scales_differ(X + np.array([0, 0.5, 0, 0.5]))
-    assert not scales_differ(X * [1, 1, 1, 0])  # a constant column has no scale
-    assert not scales_differ(X[:, :1])
-    holes = X.copy()
-    holes[3] = np.nan
-    assert not scales_differ(holes)
 
 
 def test_scatter_is_on_the_first_two_principal_components(posterior):

@@ -13,13 +13,10 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import commands, main
-from coaltree.cli.commands.fit import CHECKPOINT, GROUPS, compare_annotation
+from coaltree.cli.commands.fit import CHECKPOINT, GROUPS
 from coaltree.cli.outputs import FILES
-from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.diagnostics.convergence_summary import ending
 from coaltree.posterior.io.nexus import annotated_tree
-from coaltree.posterior.leaf_annotations import read_annotations
-from tests.posteriors import lone_leaf_posterior
 
 WRITTEN = sorted(FILES)
 SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
@@ -316,22 +313,6 @@ def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
     placed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     clusters = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))
     assert [row["cluster"] for row in placed] == [row["cluster"] for row in clusters]
-
-
-@pytest.mark.parametrize(
-    ("values", "lines"),
-    [
-        ([*"xxxxy", "", *"yyyz"], ["kind: adjusted Rand index", "x y z", "cluster 1 4 0 0", "cluster 2 0 4 1"]),
-        ([*"abcdefghij"], ["kind: adjusted Rand index 0.00, purity 0.20 (10 classes)"]),
-        (np.arange(10) + 0.5, ["kind: medians 2 in cluster 1, 7 in cluster 2"]),
-    ],
-)
-def test_compare_annotation(values, lines):
-    post = lone_leaf_posterior()
-    (annotation,) = read_annotations({"kind": values}, post.labels)
-    text = compare_annotation(answer_for(post, 2), annotation)
-    for line, words in zip(text.splitlines(), lines, strict=True):
-        assert " ".join(line.split()).startswith(words)
 
 
 def test_fit_has_at_most_28_options_in_groups(capsys):

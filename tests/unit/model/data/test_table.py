@@ -6,7 +6,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.errors import InputError
-from coaltree.model.data.table import aligned, as_frame, read_table
+from coaltree.model.data.table import aligned, read_table
 
 
 @pytest.mark.parametrize("make", [np.asfortranarray, np.float32, lambda X: X[::-1][::-1], lambda X: X.astype(">f8")])
@@ -16,29 +16,6 @@ def test_table_never_writes_into_its_input(make):
     values = read_table(X).values
     values[:] = 0.0
     assert X[3, 2] == 121.0
-
-
-def test_tables_of_other_packages_are_read_by_their_own_conversion():
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
-
-    class Polars:
-        columns = ("a", "b")
-
-        def to_pandas(self):
-            return frame
-
-    class Broken:
-        def to_pandas(self):
-            raise ValueError("no such thing")
-
-    tables = [Polars(), pytest.importorskip("pyarrow").table(frame)]
-    for table in tables:
-        found = read_table(table)
-        np.testing.assert_array_equal(found.values, frame)
-        assert found.features == ("a", "b")
-    assert as_frame(frame) is frame and as_frame([[1.0]]) == [[1.0]]
-    with pytest.raises(InputError, match="Broken that cannot be made a DataFrame: no such thing"):
-        read_table(Broken())
 
 
 def test_equal_names_of_columns_are_numbered_and_of_rows_hint_at_groups():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from tests.posteriors import grouped_posterior, random_posterior
+from tests.posteriors import random_posterior
 
 
 def test_to_arviz_gives_draws_that_arviz_summarises():
@@ -24,18 +24,6 @@ def test_to_arviz_gives_draws_that_arviz_summarises():
     tree = post.trees[5]
     lengths = [tree.node_times[p] - tree.node_times[c] for c, p in enumerate(tree.parents) if p >= 0]
     assert float(data.posterior["tree_length"][0, 5]) == pytest.approx(sum(lengths))
-
-
-def test_to_arviz_has_the_noise():
-    pytest.importorskip("arviz")
-    post = grouped_posterior()
-    data = post.to_arviz()
-    assert data.posterior["noise_level"].shape == (2, 6) and "tail_scale" not in data.posterior
-    scales = post.to_arviz(tail_scale=True).posterior["tail_scale"]
-    assert scales.dims == ("chain", "draw", "row")
-    np.testing.assert_array_equal(scales.sel(row="row 1", chain=1), post.draws.tail_scale[post.draws.chain == 1, 1])
-    with pytest.raises(ct.InputError, match="no Student tails"):
-        random_posterior(0, weighted=False).to_arviz(tail_scale=True)
 
 
 def test_to_arviz_has_the_densities_of_rows_the_likelihood_and_the_priors():

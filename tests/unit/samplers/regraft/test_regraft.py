@@ -113,7 +113,7 @@ def test_regraft_does_not_depend_on_the_unit_of_small_values(sampler):
 @pytest.mark.parametrize(
     "sampler", [Regraft("all"), TrulyLocal(), ct.Insertion(n_particles=3), Regraft(start="insertion")]
 )
-@pytest.mark.parametrize(("scale", "words"), [(1e-170, "squared distance is 0"), (1e13, "too large")])
+@pytest.mark.parametrize(("scale", "words"), [(1e-170, "squared distance is 0|differ too little"), (1e13, "too large")])
 def test_regraft_refuses_values_beyond_floating_point(sampler, scale, words):
     X = ct.simulate(20, 3, random_state=0)[0] * scale
     with pytest.raises(InputError, match=words):
