@@ -14,7 +14,9 @@ import pickle
 import re
 import shlex
 import struct
+import subprocess
 import sys
+import warnings
 import zipfile
 import zlib
 from functools import partial
@@ -800,6 +802,31 @@ def test_commands_print_no_control_characters_of_a_posterior(command, tmp_path, 
     assert status in (0, 2) and said.strip()
     assert not UNPRINTABLE.search(said.replace("\r\x1b[K", ""))  # which erases a line of our own
     assert "\nverdict  all is well" not in said
+
+
+def test_warnings_that_are_errors_and_odd_terminals_cost_no_result(tmp_path, monkeypatch, capfd):
+    path = tmp_path / "posterior.npz"
+    mine = hostile.random_posterior(1, labels=["naïve", *"bcdefg"], info={"mine": object()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mine.save(path)
+        assert "cannot be saved; only its description is" in capfd.readouterr().err
+        assert ct.load(path).labels == mine.labels
+        monkeypatch.setenv("MPLBACKEND", "module://that_is_not_there")
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+        assert main(["info", str(path)]) == 0
+    assert os.environ["MPLBACKEND"] == "agg"
+    print("naïve")  # as the table of `place` is
+    sys.stdout.flush()
+    assert b"na\\xefve" in sys.stdout.detach().getvalue()
+
+
+def test_leave_one_out_refuses_python_without_docstrings():
+    smooth = (
+        "import numpy as np; from coaltree.posterior.predictive.loo import _smoothed as s; s(np.zeros((1, 9)), 1.0)"
+    )
+    run = subprocess.run([sys.executable, "-OO", "-c", smooth], capture_output=True, text=True, check=False)
+    assert "InputError: leave-one-out needs ArviZ" in run.stderr
 
 
 @pytest.mark.parametrize("where", ["header", "cell", "file"])
