@@ -162,36 +162,37 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
 
 
 def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> None:
-    """Create the folder `path`; refuse if it has one of the files `names`, unless `force`, or one of `inputs`."""
-    files = [path / name for name in names]
-    for file in files:
-        keep_inputs(file, inputs)
-        if file.exists() and not force:
-            raise InputError(f"{file} already exists; choose another --out, or overwrite it with --force.")
+    """Create the folder `path` for the files `names`, which are checked as `check_output` does."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
-    for file in files:
-        check_writable(file)
+    for name in names:
+        check_output(path / name, force, inputs)
 
 
 def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterable[Path] = ()) -> Path:
-    """Refuse a file that exists, unless `force`, an input, a posterior, and a suffix that is no figure's."""
+    """Refuse also a posterior, and a suffix that is no figure's."""
     from .._runtime.archive import is_archive
 
     keep_inputs(path, inputs)
     if is_archive(path):
         raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
-    if path.exists() and not force:
-        raise InputError(f"{path} already exists; choose another -o, or overwrite it with --force.")
-    check_writable(path)
+    check_output(path, force, inputs)
     if is_figure:
         from matplotlib.figure import Figure
 
         if path.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
             raise InputError(f"{path.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
     return path
+
+
+def check_output(path: Path, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse an input, a file that exists, unless `force`, and one that cannot be written."""
+    keep_inputs(path, inputs)
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists; choose another --out, or overwrite it with --force.")
+    check_writable(path)
 
 
 def keep_inputs(path: Path, inputs: Iterable[Path]) -> None:

@@ -28,14 +28,8 @@ def simulate(n: int, d: int, out: Path, seed: int, force: bool) -> None:
     from ...model.process.simulation import simulate as draw
     from ..outputs import write_csv, write_linkage, write_text
 
-    is_new = not out.exists()
+    X, tree = draw(n, d, random_state=seed)
     output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
-    try:
-        X, tree = draw(n, d, random_state=seed)
-    except BaseException:
-        if is_new:
-            out.rmdir()
-        raise
     write_csv(out / "data.csv", {"leaf": tree.labels, **{f"x{j}": column for j, column in enumerate(X.T)}})
     write_text(out / "tree.newick", f"{tree.to_newick()}\n")
     write_linkage(out / "linkage.csv", tree)
