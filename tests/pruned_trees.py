@@ -46,5 +46,5 @@ def make_case(seed, d, noise=0.0, n=None):
     prune(tree, node)
     time, var = tree.nodes["time"][node], tree.nodes["var"][node]
     add_every_branch(cand, tree, tree.mean[node], time)
-    target = Target(var - time, n - 1.0, 0.5 * d, tree.lineages)
+    target = Target(var - time, n - 1.0, 0.5 * d, tree.lineages, 0.0, np.zeros((2, 2, 4)))
     return Case(tree, cand, target, rest, parent, c, X.tolist(), noise)

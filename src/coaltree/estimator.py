@@ -180,7 +180,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         (2, 3)
         """
         check_is_fitted(self)
-        placed = self.posterior_.place(self._new_rows(X), classes=self.labels_)
+        placed = self.posterior_.place(self._new_rows(X), classes=self.labels_, n_clades=0)
         assert placed.class_probability is not None
         return placed.class_probability
 
@@ -207,7 +207,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         require_densities(self.posterior_, "score")
-        return float(np.mean(self.posterior_.place(self._new_rows(X)).log_density))
+        return float(np.mean(self.posterior_.place(self._new_rows(X), n_clades=0).log_density))
 
     def _new_rows(self, X: ArrayLike) -> np.ndarray:
         return validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")

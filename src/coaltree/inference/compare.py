@@ -110,7 +110,7 @@ def compare(
         for post in posteriors.values():
             require_densities(post, "compare()")
         _require_same_columns(names, list(posteriors.values()))
-        rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]
+        rows = [np.asarray(post.place(X_heldout, n_clades=0).log_density, dtype=float) for post in posteriors.values()]
         return comparison_of(names, np.array(rows), HELD_OUT)
     _require_same_rows(names, list(posteriors.values()))
     left_out = [post.loo(n_draws=n_draws, n_jobs=n_jobs, progress=progress) for post in posteriors.values()]

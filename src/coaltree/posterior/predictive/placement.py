@@ -4,19 +4,24 @@
     w_t(x) ∝ w_t p(x | X, tree_t, θ_t) .
 
 Missing entries of a new row are integrated out: it is compared with all rows in the columns o it has, whitened by
-Φ_oo. The messages of the tree are made once for each set of columns.
+Φ_oo. The messages of a tree are made once for each set of columns, and kept.
 """
 
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..._runtime.formatting import shortlist
+from ..._runtime.progress import Progress
 from ..._runtime.random_streams import as_generator, make_streams
-from ..._runtime.threads import single_threaded_blas
+from ..._runtime.threads import allowed_threads, single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import as_labels, check_count, check_level
 from ...errors import CoaltreeWarning, InputError
@@ -27,7 +32,7 @@ from ...model.data.transform import transformed
 from ...model.process.noise import typical_error
 from ...model.process.whitened import Problem
 from ...numerics.weighted import pick_trees, weighted_quantile
-from ...samplers.regraft.placement import locate
+from ...samplers.regraft.placement import Places
 from ..io.pandas_output import in_order_of
 from ..trees.clades import clade_table, leaves_under
 from ..validation import require_model
@@ -37,12 +42,13 @@ if TYPE_CHECKING:
     from ..posterior import Posterior
 
 Clades = tuple[Any, list[list[int]]]  # probabilities, and [tree, node] of each clade
-View = tuple[np.ndarray, np.ndarray, np.ndarray]  # see `_views`
 
-_MIN_SHARE = 1e-4  # of a row's mass on a tree, below which a branch is not listed
-_MASSES_AT_ONCE = 1 << 22  # (rows, branches) held at a time
+_SHARES_AT_ONCE = 1 << 21  # (rows, branches and clades) held at a time
+_MAX_KEPT, _BYTES_OF_A_NODE = 1 << 28, 100  # of messages, with its part of the lineage counts
+_SECONDS_WITHOUT_BAR = 3.0
 _NO_INFORMATION = 1e300  # a variance beside which every other is 0
 _MAX_WHITENED = 1e145  # so that squared distances are finite
+_kept: "WeakKeyDictionary[Posterior, dict[Any, _Messages]]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,44 +108,108 @@ def place(
     if posterior.model.used is not None:
         table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.model.used]))
     trees, prior_weights = pick_trees(posterior.weights, n_trees)
-    m, s = len(table.values), len(trees)
     names, members = _classes(in_order_of(classes, posterior), posterior.n)
-    streams = make_streams(as_generator(random_state), m)
-    log_density, times = np.empty((m, s)), np.empty((m, s))
-    nodes = np.empty((m, s), np.int64)
-    by_class = None if names is None else np.zeros((s, m, len(names)))
-    listed = []
-    views, copies = _views(posterior, table), np.empty(0, np.int64)
-    model, draws = posterior.model, posterior.draws
-    if model.noise.level is None:  # else copies of other leaves have a density of their own
-        copies = np.setdiff1d(np.arange(posterior.n), model.leaves.distinct.first)
-    error2 = typical_error(posterior.model.errors) ** 2
-    with single_threaded_blas():
-        for j, tree in enumerate(trees):
-            children, merge_times = np.array(posterior.draws.children[tree]), np.array(posterior.draws.times[tree])
-            level = model.noise_of(draws, tree).level * error2
-            class_shares = None if members is None else _class_shares(children, members)
-            for rows, problem, new, log_beside in _whitened(posterior, tree, table, views, copies):
-                moved = streams[rows]
-                placed = locate(children, merge_times, problem, new, moved, level, model.noise.half_df)
-                streams[rows] = moved
-                log_density[rows, j] = placed.log_density + log_beside
-                nodes[rows, j], times[rows, j] = placed.node, placed.time
-                with np.errstate(invalid="ignore"):
-                    share = np.exp(placed.log_mass - placed.log_density[:, None])
-                share[np.isnan(share)] = 1.0  # infinite density on the branch of an identical row
-                if by_class is not None:
-                    by_class[j, rows] = share @ class_shares
-                which, node = np.nonzero(share > _MIN_SHARE)
-                listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
-    weights, total = _reweigh(log_density, prior_weights)
-    probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
-    rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
-    by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
-    clades = [(shares[:n_clades], where[:n_clades]) for shares, where in (by_row.get(i, ((), [])) for i in range(m))]
+    rngs = as_generator(random_state).spawn(len(trees))
+    m, began = len(table.values), time.monotonic()
+    where = _first_places(posterior, trees) if n_clades > 0 else np.empty((0, 2), np.int64)
+    at_once = max(8, _SHARES_AT_ONCE // (2 * posterior.n + len(where)))
+    placed, clades = [], []
+    with single_threaded_blas(), Progress("auto") as bar, ThreadPoolExecutor(allowed_threads()) as pool:
+        for first in range(0, m, at_once):
+            rows = slice(first, min(m, first + at_once))
+            views = _views(posterior, table._replace(labels=table.labels[rows], values=table.values[rows]))
+            work = partial(_on_tree, posterior, views, members, n_clades > 0)
+            sums = np.zeros((rows.stop - first, len(where)))
+            placed.append(_summed(posterior, trees, np.log(prior_weights), sums, pool.map(work, trees.tolist(), rngs)))
+            for row in sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300):
+                best = np.argsort(-row, kind="stable")[:n_clades]
+                best = best[row[best] > 0.0]
+                clades.append((row[best], where[best].tolist()))
+            watch = bar.watcher("row")
+            if watch is not None and time.monotonic() - began > _SECONDS_WITHOUT_BAR:
+                watch(rows.stop, m)
+    total, weights, nodes, times, by_class = map(np.concatenate, zip(*placed, strict=True))
+    probability = None if names is None else by_class / by_class.sum(axis=1, keepdims=True)
     return Placement(
         table.labels, total + log_jacobian, trees, weights, nodes, times, names, probability, clades, posterior
     )
+
+
+class _OnTree(NamedTuple):
+    """Rows on one tree."""
+
+    log_density: np.ndarray  # (m,)
+    node: np.ndarray  # (m,) a branch drawn for each row, and
+    time: np.ndarray  # (m,) a time on it
+    by_class: np.ndarray  # (m, k) shares of the classes among the leaves that they join
+    share: np.ndarray  # (m, 2n-1) of each branch; (m, 0) if not asked for
+
+
+def _summed(
+    posterior: "Posterior", trees: np.ndarray, log_prior: np.ndarray, sums: np.ndarray, placed: Iterable[_OnTree]
+) -> tuple[np.ndarray, ...]:
+    """Log density, weights of trees, nodes, times and classes; shares of the branches are added to `sums` by clade."""
+    m, s = len(sums), len(trees)
+    log_weight, times, nodes = np.empty((m, s)), np.empty((m, s)), np.empty((m, s), np.int64)
+    top, by_class = np.full(m, -np.inf), np.zeros((m, 1))
+    for j, one in enumerate(placed):
+        log_weight[:, j], nodes[:, j], times[:, j] = one.log_density + log_prior[j], one.node, one.time
+        higher = np.maximum(top, log_weight[:, j])
+        before, now = _ratio(top, higher)[:, None], _ratio(log_weight[:, j], higher)[:, None]
+        top, by_class = higher, before * by_class + now * one.by_class
+        if sums.size:
+            sums *= before
+            sums[:, _clades_of(posterior, trees[j])] += now * one.share
+    weights = _ratio(log_weight, top[:, None])
+    total = weights.sum(axis=1)
+    return top + np.log(total), weights / total[:, None], nodes, times, by_class
+
+
+def _ratio(log_weight: np.ndarray, top: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.where(log_weight == top, 1.0, np.exp(log_weight - top))
+
+
+def _clades_of(posterior: "Posterior", tree: int) -> np.ndarray:
+    """(2n-1,) numbers of the clades below the nodes of a tree, leaves first."""
+    n = posterior.n
+    return np.concatenate([np.arange(n), n + clade_table(posterior).ids[tree].astype(np.int64)])
+
+
+def _first_places(posterior: "Posterior", trees: np.ndarray) -> np.ndarray:
+    """(clades, 2) a tree and a node of each clade."""
+    where = np.zeros((posterior.n + len(clade_table(posterior).keys), 2), np.int64)
+    for tree in trees[::-1]:
+        clades = _clades_of(posterior, tree)
+        where[clades] = np.column_stack([np.full(len(clades), tree), np.arange(len(clades))])
+    return where
+
+
+def _on_tree(
+    posterior: "Posterior",
+    views: list["_View"],
+    members: np.ndarray | None,
+    are_shares_kept: bool,
+    tree: int,
+    rng: np.random.Generator,
+) -> _OnTree:
+    """Place rows on a tree."""
+    model, m = posterior.model, sum(len(view.rows) for view in views)
+    level = model.noise_of(posterior.draws, tree).level * typical_error(model.errors) ** 2
+    streams, n_nodes = make_streams(rng, m), 2 * posterior.n - 1
+    class_shares = np.empty((n_nodes, 0)) if members is None else _class_shares(posterior.draws.children[tree], members)
+    share = np.empty((m, n_nodes if are_shares_kept else 0))
+    placed = _OnTree(np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty((m, class_shares.shape[1])), share)
+    for view in views:
+        messages = _messages_of(posterior, tree, view)
+        whitened, log_beside = messages.whitened(view)
+        located = messages.places.locate(whitened, streams[view.rows], level)
+        placed.log_density[view.rows] = located.log_density + log_beside
+        placed.node[view.rows], placed.time[view.rows] = located.node, located.time
+        placed.by_class[view.rows] = located.share @ class_shares
+        if are_shares_kept:
+            share[view.rows] = located.share
+    return placed
 
 
 def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
@@ -177,78 +247,107 @@ def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
         raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")
 
 
-def _views(posterior: "Posterior", table: Table) -> list[View]:
-    """Numbers (m,) of new rows that have the same columns, these columns, and which of all rows are the same in them.
+class _View(NamedTuple):
+    """New rows that have the same columns."""
 
-    That is (n + m,): for each fitted row, then each new one, the first that equals it.
-    """
+    rows: np.ndarray  # (m,) their numbers
+    columns: np.ndarray
+    values: np.ndarray  # (m, columns)
+    labels: tuple[str, ...]
+    twin: np.ndarray  # (n + m,) for each fitted row, then each new one, the first that is the same in these columns
+
+
+def _views(posterior: "Posterior", table: Table) -> list[_View]:
+    """New rows by which columns they have."""
     model = posterior.model
     first = np.arange(model.n) if model.replicates is None else np.unique(model.replicates.leaf, return_index=True)[1]
     fitted = model.values[first][model.leaves.distinct.group]  # compared without noise alone, where leaves have one row
     patterns, group = np.unique(~np.isnan(table.values), axis=0, return_inverse=True)
-    at_once = max(1, _MASSES_AT_ONCE // (2 * posterior.n))
     views = []
     for g, pattern in enumerate(patterns):
-        members, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
-        for start in range(0, len(members), at_once):
-            rows = members[start : start + at_once]
-            twin = np.arange(posterior.n + len(rows))
-            is_apart = model.noise.level != 0.0 or (isinstance(model.covariance, Components) and not pattern.all())
-            if len(columns) > 0 and not is_apart:  # else equal rows have a density
-                distinct = find_distinct(np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]]))
-                twin = distinct.first[distinct.group]
-            views.append((rows, columns, twin))
+        rows, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
+        values = table.values[np.ix_(rows, columns)]
+        twin = np.arange(posterior.n + len(rows))
+        is_apart = model.noise.level != 0.0 or (isinstance(model.covariance, Components) and not pattern.all())
+        if len(columns) > 0 and not is_apart:  # else equal rows have a density
+            distinct = find_distinct(np.concatenate([fitted[:, columns], values]))
+            twin = distinct.first[distinct.group]
+        views.append(_View(rows, columns, values, tuple(table.labels[i] for i in rows), twin))
     return views
 
 
-def _whitened(
-    posterior: "Posterior", tree: int, table: Table, views: list[View], copies: np.ndarray
-) -> Iterator[tuple[np.ndarray, Problem, np.ndarray, Any]]:
-    """(row numbers, whitened `Problem`, whitened new rows, log density of what is beside the components) by view."""
-    n = posterior.n
-    state = posterior.model.state_of(posterior.draws, tree)
-    group = posterior.model.leaves.distinct.group
-    values, leaf_var = (part[group] for part in posterior.model.leaf_messages(state))
-    leaf_var[copies] = _NO_INFORMATION  # they were merged with others at time 0
-    covariance, log_beside = state.covariance, 0.0
-    beside = NewRows.of(posterior.model, state, values, tree) if isinstance(covariance, Components) else None
-    centre = values.mean(axis=0)
-    for rows, columns, twin in views:
-        new = table.values[np.ix_(rows, columns)]
-        if beside is not None:
-            new, log_beside = beside.components(new, columns)
-            columns = np.arange(values.shape[1])
-        old, new = values[:, columns] - centre[columns], new - centre[columns]
-        if len(columns) == 0:
-            yield rows, Problem(old, 0, 0.0, leaf_var), new, 0.0
-            continue
-        d = values.shape[1]
-        whitener = covariance.whitener(d, columns if len(columns) < d else None)
+class _Messages(NamedTuple):
+    """One draw as rows see it that have some columns."""
+
+    places: Places
+    W: np.ndarray  # (n, p) the fitted rows
+    whitener: Any  # None without columns
+    centre: np.ndarray
+    basis: np.ndarray | None  # (columns, p - 1) orthonormal, of the fitted rows, where these are few
+    beside: NewRows | None
+
+    @classmethod
+    def of(cls, posterior: "Posterior", tree: int, view: _View) -> "_Messages":
+        """Whiten the rows of a draw, and pass messages along its branches."""
+        n, model, columns = posterior.n, posterior.model, view.columns
+        state = model.state_of(posterior.draws, tree)
+        distinct = model.leaves.distinct
+        values, leaf_var = (part[distinct.group] for part in model.leaf_messages(state))
+        if model.noise.level is None:  # else copies of other leaves have a density of their own
+            leaf_var[np.setdiff1d(np.arange(n), distinct.first)] = _NO_INFORMATION  # they were merged at time 0
+        covariance, beside = state.covariance, None
+        if isinstance(covariance, Components):
+            beside, columns = NewRows.of(model, state, values, tree), np.arange(values.shape[1])
+        centre = values.mean(axis=0)[columns]
+        W, whitener, log_det, basis = values[:, columns] - centre, None, 0.0, None
+        if len(columns) > 0:
+            d = values.shape[1]
+            whitener = covariance.whitener(d, columns if len(columns) < d else None)
+            W, log_det = whitener.whiten(W), float(whitener.log_det)
+            if n <= len(columns):
+                basis, R = np.linalg.qr(W.T)
+                W = np.column_stack([R.T, np.zeros(n)])
+            W = W[view.twin[:n]]
+        merges = np.array(posterior.draws.children[tree]), np.array(posterior.draws.times[tree])
+        places = Places.of(*merges, Problem(W, len(columns), log_det, leaf_var), model.noise.half_df)
+        return cls(places, W, whitener, centre, basis, beside)
+
+    def whitened(self, view: _View) -> tuple[np.ndarray, np.ndarray | float]:
+        """The rows, and the log density of what is beside their components."""
+        new, log_beside = view.values, 0.0
+        if self.beside is not None:
+            new, log_beside = self.beside.components(new, view.columns)
+        if self.whitener is None:
+            return new, log_beside
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
             # in eights: BLAS rounds one row otherwise than many, and no row is to depend on those beside it
-            padded = np.concatenate([new, np.zeros((-len(new) % 8, len(columns)))])
-            W, V = _rotated(whitener.whiten(old), whitener.whiten(padded))
-            V = V[: len(new)]
+            V = self.whitener.whiten(np.concatenate([new - self.centre, np.zeros((-len(new) % 8, new.shape[1]))]))
+            if self.basis is not None:  # and one column for how far they stand away from the fitted rows
+                along = V @ self.basis
+                away = np.sqrt(np.square(V - along @ self.basis.T).sum(axis=1))
+                V = np.column_stack([along, away])
+        V = V[: len(new)]
         large = ~(np.abs(V).max(axis=1) < _MAX_WHITENED)
         if large.any():
             raise InputError(
-                f"the new row {table.labels[rows[np.argmax(large)]]!r} lies too far from the fitted ones for squared "
+                f"the new row {view.labels[np.argmax(large)]!r} lies too far from the fitted ones for squared "
                 "distances; give its values in the same units."
             )
         # equal rows stay equal, whatever the products above have rounded
-        both = np.concatenate([W, V])[twin]
-        yield rows, Problem(both[:n], len(columns), float(whitener.log_det), leaf_var), both[n:], log_beside
+        both: np.ndarray = np.concatenate([self.W, V])[view.twin]
+        return both[len(self.W) :], log_beside
 
 
-def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both in an orthonormal basis of W's rows, and one column for how far V's rows stand away from it."""
-    n, d = W.shape
-    if n > d or not np.isfinite(V).all():
-        return W, V
-    Q, R = np.linalg.qr(W.T)
-    along = V @ Q
-    away = np.sqrt(np.square(V - along @ Q.T).sum(axis=1))
-    return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
+def _messages_of(posterior: "Posterior", tree: int, view: _View) -> _Messages:
+    """Those of a draw, which are kept with the posterior while there is room."""
+    kept = _kept.setdefault(posterior, {})
+    key = (tree, view.columns.tobytes())
+    messages = kept.get(key)
+    if messages is None:
+        messages = _Messages.of(posterior, tree, view)
+        if (len(kept) + 1) * _BYTES_OF_A_NODE * posterior.n * (4 + messages.W.shape[1]) < _MAX_KEPT:
+            kept[key] = messages
+    return messages
 
 
 def _classes(classes: ArrayLike | None, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -268,27 +367,3 @@ def _class_shares(children: np.ndarray, members: np.ndarray) -> np.ndarray:
         counts[n + k] = counts[a] + counts[b]
     shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
     return shares
-
-
-def _reweigh(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of the trees given each row, and the log of the weighted mean density."""
-    top = log_density.max(axis=1)
-    with np.errstate(invalid="ignore"):
-        relative = np.where(log_density == top[:, None], 1.0, np.exp(log_density - top[:, None])) * weights
-    total = relative.sum(axis=1)
-    return relative / total[:, None], top + np.log(total)
-
-
-def _sister_clades(
-    posterior: "Posterior", rows: np.ndarray, trees: np.ndarray, node: np.ndarray, mass: np.ndarray
-) -> dict[int, Clades]:
-    """{row: its sister clades}, the most probable first, from the mass of rows above nodes of trees."""
-    n, table = posterior.n, clade_table(posterior)
-    clade = np.where(node < n, node, n + table.ids[trees, np.maximum(node - n, 0)].astype(np.int64))
-    _, first, inverse = np.unique(rows * (n + len(table.keys)) + clade, return_index=True, return_inverse=True)
-    totals = np.bincount(inverse, mass, minlength=len(first))
-    owner = rows[first]
-    order = np.lexsort((-totals, owner))
-    where = np.column_stack([trees[first], node[first]])
-    by_row = np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
-    return {int(owner[these[0]]): (totals[these], where[these].tolist()) for these in by_row if len(these)}

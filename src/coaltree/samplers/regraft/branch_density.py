@@ -24,12 +24,14 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
+from ...model.process.student_scales import student_density
 from ...numerics.borrow import borrow
 from .lineage_counts import Lineages, count_and_area, exact_area
 
 MIDDLE = 300  # index of the knot at the mode; room for as many on either side
 _MAX_DROP = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
 _MIN_VAR = 1e-304
+_MAX_CHANGE = 2.0  # of l between Gauss's points, which are right to a few ten-thousandths then
 _SPREAD = 1e-3  # weight of the part spread over the whole branch
 
 
@@ -52,6 +54,8 @@ class Target(NamedTuple):
     m: float  # lineages at time 0 without those of c
     half_d: float
     lineages: Lineages
+    unit: float  # of a leaf whose noise has this variance times a scale, which is integrated out; else 0
+    student: np.ndarray  # for it, `student_table`
 
 
 PIECE = np.dtype(
@@ -91,6 +95,16 @@ def distance_at(branch: Branch, z: float) -> float:
     return max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
 
 
+@jit(inline="always")
+def _as_normal(branch: Branch, target: Target, eps: float) -> tuple[float, float]:
+    """s_c - τ_c with the noise that a row at squared distance ε seems to have, and how much higher its density is."""
+    if target.unit == 0.0:
+        return target.var_less_time, 0.0
+    lower = variance_at(branch, target.var_less_time, branch.lower)
+    level, v, _ = student_density(target.student, lower, target.unit, target.half_d, eps)
+    return target.var_less_time + (v - lower), level + target.half_d * math.log(v) + 0.5 * eps / v
+
+
 @jit
 def log_density(branch: Branch, target: Target, t: float) -> float:
     """l(t), exactly: log f less the constant (d/2) log 2π + ½ log|Φ|."""
@@ -103,21 +117,28 @@ def log_density(branch: Branch, target: Target, t: float) -> float:
 def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float]:
     """l(t), v(t), v l'(t) and v² l''(t), with k(t) taken as constant nearby: none of them overflows as 1/v does.
 
-    With r = ε/v and N = v' (d - r)/2 + ε'/2:  v l' = -k v - N ,  v² l'' = v' N - v N' .
+    With r = ε/v and N = v' (d - r)/2 + ε'/2:  v l' = -k v - N ,  v² l'' = v' N - v N' . Under Student's noise v is that
+    of a normal with the same slope along ε; l'' then only steers.
     """
     target, A = borrow(target), t - branch.t0
     z = A * branch.inv_length
     w = 1.0 - z
-    v = max(target.var_less_time + t + A * w, _MIN_VAR)
+    v, eps, ratio = target.var_less_time + t + A * w, distance_at(branch, z), 1.0
+    k, area = count_and_area(target.lineages, target.m, t)
+    if target.unit > 0.0:
+        level, v, ratio = student_density(target.student, v, target.unit, target.half_d, eps)
+        r = eps / v
+    else:
+        v = max(v, _MIN_VAR)
+        r = eps / v
+        level = -target.half_d * math.log(v) - 0.5 * r
     dv = 2.0 * w
-    r = distance_at(branch, z) / v
     de = (branch.e1 + 2.0 * branch.e2 * z) * branch.inv_length
     share = v * branch.inv_length
-    spare = target.half_d - 0.5 * r
+    spare = target.half_d - 0.5 * r * ratio
     N = dv * spare + 0.5 * de
     v_dN = branch.e2 * branch.inv_length * share - 2.0 * share * spare - 0.5 * dv * (de - r * dv)
-    k, area = count_and_area(target.lineages, target.m, t)
-    return -area - target.half_d * math.log(v) - 0.5 * r, v, -k * v - N, dv * N - v_dN
+    return level - area, v, -k * v - N, dv * N - v_dN
 
 
 @jit(inline="always")
@@ -156,11 +177,12 @@ def log_mass_estimate(branch: Branch, target: Target) -> float:
     if not branch.upper > branch.lower:
         return -math.inf
     target = borrow(target)
-    v_low = variance_at(branch, target.var_less_time, branch.lower)
     rate, v_high, dv, eps, half_d = 0.0, math.inf, 2.0, _least_distance(branch), target.half_d
+    var_less_time, excess = _as_normal(branch, target, eps)
+    v_low = variance_at(branch, var_less_time, branch.lower)
     if branch.inv_length > 0.0:
         rate = 1.0 / (branch.upper - branch.lower)
-        v_high = variance_at(branch, target.var_less_time, branch.upper)
+        v_high = variance_at(branch, var_less_time, branch.upper)
         dv = (v_high - v_low) * rate
     k, area = count_and_area(target.lineages, target.m, branch.lower)
     if half_d == 0.0:
@@ -168,11 +190,11 @@ def log_mass_estimate(branch: Branch, target: Target) -> float:
     v = min(max(0.5 * eps / half_d, v_low, _MIN_VAR), v_high)
     level = -area - half_d * math.log(v) - 0.5 * eps / v
     if k * (v - v_low) > dv:
-        late_k, late_area = count_and_area(target.lineages, target.m, _time_of(branch, target.var_less_time, v))
+        late_k, late_area = count_and_area(target.lineages, target.m, _time_of(branch, var_less_time, v))
         level += area - late_area
         early = 2.0 * eps / (2.0 * half_d + math.sqrt(4.0 * half_d * half_d + 8.0 * k * eps / dv))
         early = min(max(early, v_low), v)
-        k, area = count_and_area(target.lineages, target.m, _time_of(branch, target.var_less_time, early))
+        k, area = count_and_area(target.lineages, target.m, _time_of(branch, var_less_time, early))
         early_level = -area - half_d * math.log(max(early, _MIN_VAR)) - 0.5 * eps / max(early, _MIN_VAR)
         if early_level > level:
             v, level = max(early, _MIN_VAR), early_level
@@ -183,7 +205,7 @@ def log_mass_estimate(branch: Branch, target: Target) -> float:
     if half_d < 1.0 and fall > rate + k:  # one column: most of the mass is in the tail
         v += dv / (rate + k)
         log_mass = max(log_mass, -area - half_d * math.log(v) - 0.5 * eps / v - _rough_log(rate + k))
-    return log_mass
+    return log_mass + excess
 
 
 @jit
@@ -191,12 +213,13 @@ def _guess_mode(branch: Branch, target: Target) -> float:
     """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
     target = borrow(target)
     eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
+    var_less_time, _ = _as_normal(branch, target, eps)
     k, _ = count_and_area(target.lineages, target.m, branch.lower)
     v = eps / (target.half_d + math.sqrt(target.half_d**2 + k * eps)) if eps > 0.0 else 0.0
-    t = _time_of(branch, target.var_less_time, v)
+    t = _time_of(branch, var_less_time, v)
     if t > branch.lower:
         return t
-    v_low = variance_at(branch, target.var_less_time, branch.lower)
+    v_low = variance_at(branch, var_less_time, branch.lower)
     return min(branch.lower + 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0), branch.upper)
 
 
@@ -224,7 +247,7 @@ def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float
         if new >= right:
             new = right if right == branch.upper and right < math.inf else 0.5 * (t + min(right, t + 2.0 * v))
         elif new <= left:
-            new = left if left == branch.lower and left + target.var_less_time > 0.0 else 0.5 * (t + left)
+            new = left if left == branch.lower and left + target.var_less_time + target.unit > 0.0 else 0.5 * (t + left)
         if new == t:
             break
         t = new
@@ -246,7 +269,8 @@ def _march(
     summit = level
     end = branch.upper if sign > 0.0 else branch.lower
     # where v = 0 at the lower end l is not finite: knots draw near without end, and the tangent's tail covers the rest
-    closed = sign > 0.0 or end - branch.t0 > 0.0 or target.var_less_time + end > 0.0 or target.half_d == 0.0
+    is_positive = target.var_less_time + target.unit + end > 0.0
+    closed = sign > 0.0 or end - branch.t0 > 0.0 or is_positive or target.half_d == 0.0
     scale = v / (abs(slope) + math.sqrt(max(-curvature, 0.0)) + 1e-300)
     fall = 0.8 * coarse
     for _ in range(MIDDLE - 1):
@@ -293,6 +317,20 @@ def _mean_of_exp(z: float) -> float:
 def _lift(shift: float) -> float:
     """About e^shift, and cheaper."""
     return 1.0 + shift * (1.0 + 0.5 * shift)
+
+
+@jit
+def log_mass_of_short(branch: Branch, target: Target) -> float:
+    """Log ∫ f over a branch on which v and f hardly change, by Gauss's rule of three points; NaN for other branches."""
+    below, h = target.var_less_time + target.unit, branch.upper - branch.lower
+    if not 0.0 < variance_at(branch, below, branch.upper) < 4.0 * variance_at(branch, below, branch.lower):
+        return math.nan
+    middle, aside = branch.lower + 0.5 * h, math.sqrt(0.15) * h
+    a, b = _height(branch, target, middle - aside)[0], _height(branch, target, middle)[0]
+    c = _height(branch, target, middle + aside)[0]
+    if max(a, b, c) - min(a, b, c) > _MAX_CHANGE:
+        return math.nan
+    return b + math.log(h * (5.0 * math.exp(a - b) + 8.0 + 5.0 * math.exp(c - b)) / 18.0)
 
 
 @jit

@@ -24,7 +24,7 @@ from ...errors import InputError
 from ...model.process.diffusion import blend, join, squared_distance
 from ...model.process.whitened import Problem
 from ...numerics.borrow import borrow
-from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_estimate, trace
+from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_estimate, log_mass_of_short, trace
 from .working_tree import WorkingTree
 
 _MAX_KEPT = 31  # proposals that are kept; there are rarely so many
@@ -70,6 +70,13 @@ def empty_candidates(n: int, p: int) -> Candidates:
     cap = 2 * n - 1
     branches, outward, nodes = np.zeros(cap, CANDIDATE), np.zeros((cap, p)), np.zeros(cap, MARK)
     return Candidates(branches, outward, nodes, np.zeros(1, COUNTS), empty_proposals(_MAX_KEPT + 1))
+
+
+def scratch_of(cand: Candidates, n_proposals: int = _MAX_KEPT + 1) -> Candidates:
+    """The same candidates, whose distances, weights and proposals can change while the others stay."""
+    return cand._replace(
+        branches=cand.branches.copy(), counts=cand.counts.copy(), proposals=empty_proposals(n_proposals)
+    )
 
 
 def vectors(problem: Problem, name: str) -> np.ndarray:
@@ -257,7 +264,8 @@ def branch_of(branches: np.ndarray, i: Int) -> Branch:
 @jit(inline="always")
 def too_close(branch: Branch, target: Target) -> bool:
     """Whether a leaf and the one below the branch coincide at time 0 without noise, where there is no density."""
-    return branch.e0 < _MIN_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
+    is_sharp = branch.t0 == 0.0 and target.var_less_time + target.unit == 0.0
+    return branch.e0 < _MIN_DISTANCE * target.half_d and is_sharp
 
 
 def rows_are_apart(cand: Candidates) -> bool:
@@ -295,12 +303,14 @@ def weigh(cand: Candidates, target: Target, quadrature: Quadrature) -> float:
     for step in range(-1, cand.counts[0].candidates):  # the likeliest first, then those that could matter beside it
         i = first if step < 0 else np.int64(step)
         if step < 0 or (i != first and branches[i].log_weight > best - quadrature.negligible):
-            row = min(n_kept, np.int64(_MAX_KEPT))
-            log_mass = trace(branch_of(branches, i), target, cand.proposals, row, quadrature.spacing)
+            log_mass = log_mass_of_short(branch_of(branches, i), target)
+            if math.isnan(log_mass):
+                row = min(n_kept, np.int64(_MAX_KEPT))
+                log_mass = trace(branch_of(branches, i), target, cand.proposals, row, quadrature.spacing)
+                branches[i].row = row if row < _MAX_KEPT else -1
+                n_kept += 1
             branches[i].log_weight = log_mass + branches[i].log_multiple
-            branches[i].row = row if row < _MAX_KEPT else -1
             best = branches[i].log_weight if step < 0 else max(best, branches[i].log_weight)
-            n_kept += 1
     return best
 
 

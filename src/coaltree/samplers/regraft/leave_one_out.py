@@ -20,18 +20,14 @@ import numpy as np
 from ..._runtime.jit import jit
 from ...model.process.diffusion import LOG_2PI, squared_distance
 from ...model.process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
-from ...model.process.student_scales import scale_mode
+from ...model.process.student_scales import student_density, student_table
 from ...model.process.whitened import Problem
 from ...numerics.borrow import borrow
 from ..base import Merges
-from .branch_density import Target
-from .candidates import Quadrature, add_clade, add_path, begin, pass_down
-from .placement import Located, integrate, log_add, log_scale_weight
+from .candidates import add_clade, add_path, begin, log_total, pass_down, weigh
+from .placement import CLOSE, target_of_row
 from .update import Engine, make_engine
 from .working_tree import load, prune, regraft
-
-_QUADRATURE = Quadrature(spacing=0.25, negligible=10.0)  # two thousandths of a nat
-_N_SCALES, _SCALES_BELOW = 13, 4  # one standard deviation apart: more above, where the tail is heavy
 
 
 def log_density_of_leaves(
@@ -49,13 +45,12 @@ def log_density_of_leaves(
     With `neighbors` (levels, n, …) only branches on the paths to the root from these and from `random_leaves` (k, m)
     are counted; without random leaves Z is too small.
     """
-    engine = make_engine(problem, np.ascontiguousarray(problem.W), neighbors)
+    engine = make_engine(problem, np.ascontiguousarray(problem.W), neighbors, half_df=half_df)
     merges = np.array(children, dtype=np.int64), np.array(times, dtype=np.float64)
     random_leaves = np.empty((len(leaves), 0), np.int64) if random_leaves is None else random_leaves
-    k = len(leaves)
-    located = Located(np.empty(k), np.empty((k, 0)), np.empty(k, np.int64), np.empty(k))
-    _leave_out(engine, merges, np.array(leaves), np.array(unit, dtype=np.float64), half_df, random_leaves, located)
-    return located.log_density - 0.5 * (problem.d * LOG_2PI + problem.log_det)
+    log_density, unit = np.empty(len(leaves)), np.array(unit, dtype=np.float64)
+    _leave_out(engine, merges, np.array(leaves), unit, half_df > 0.0, random_leaves, log_density)
+    return log_density - 0.5 * (problem.d * LOG_2PI + problem.log_det)
 
 
 @jit
@@ -64,15 +59,14 @@ def _leave_out(
     merges: Merges,
     leaves: np.ndarray,
     unit: np.ndarray,
-    half_df: float,
+    is_student: bool,
     random_leaves: np.ndarray,
-    located: Located,
+    log_density: np.ndarray,
 ) -> None:
     """Take each leaf off, sum the mass of all branches, and put it back where it was."""
     engine, (children, times) = borrow(engine), merges
     tree, cand = engine.tree, engine.candidates
     load(tree, children, times, engine.W, engine.leaf_var)
-    nothing = np.empty(4, np.uint64)  # nothing is drawn
     for k in range(leaves.size):
         leaf = leaves[k]
         parent, x, t = prune(tree, leaf)
@@ -90,8 +84,8 @@ def _leave_out(
             share = tree.nodes[cand.branches[i].node].size / (times.size + 1)
             cand.branches[i].log_multiple = -math.log1p(-((1.0 - share) ** random_leaves.shape[1]))
         pass_down(cand, tree, tree.mean[leaf], 0.0)
-        target = Target(unit[k], float(times.size), engine.half_d, tree.lineages)
-        integrate(cand, target, half_df, _QUADRATURE, located, k, nothing)
+        target = target_of_row(engine, unit[k], is_student, float(times.size))
+        log_density[k] = log_total(cand, weigh(cand, target, CLOSE))
         regraft(tree, leaf, parent, x, t)
 
 
@@ -113,27 +107,18 @@ def log_density_of_replicates(
     assert rows is not None
     walk = begin_walk(children, times, rows, row_var, np.array(wanted))
     log_density = np.full(len(rows), np.nan)
-    _beside_others(walk, np.array(unit), 0.5 * problem.d, half_df, log_density)
+    table = student_table(0.5 * problem.d, half_df) if half_df > 0.0 else np.empty((0, 0, 0))
+    _beside_others(walk, np.array(unit), 0.5 * problem.d, table, log_density)
     return log_density - 0.5 * (problem.d * LOG_2PI + problem.log_det)
 
 
 @jit
-def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, log_density: np.ndarray) -> None:
+def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, table: np.ndarray, log_density: np.ndarray) -> None:
     i = next_leaf(walk)
     while i >= 0:
         eps, v = squared_distance(walk.mean[i], walk.outward[walk.depth[0]]), expected_var(walk)
-        if half_df == 0.0:
-            log_density[i] = _log_normal(eps, v + unit[i], half_d)
+        if table.size > 0:
+            log_density[i] = student_density(table, v, unit[i], half_d, eps)[0]
         else:
-            centre, spread = scale_mode(v, unit[i], half_d, half_df, eps)
-            log_density[i] = -math.inf
-            for k in range(_N_SCALES):
-                log_s = centre + spread * (k - _SCALES_BELOW)
-                here = _log_normal(eps, v + unit[i] * math.exp(log_s), half_d)
-                log_density[i] = log_add(log_density[i], here + log_scale_weight(log_s, half_df) + math.log(spread))
+            log_density[i] = -half_d * math.log(v + unit[i]) - 0.5 * eps / (v + unit[i])
         i = next_leaf(walk)
-
-
-@jit(inline="always")
-def _log_normal(eps: float, v: float, half_d: float) -> float:
-    return -half_d * math.log(v) - 0.5 * eps / v

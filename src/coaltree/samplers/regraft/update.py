@@ -13,6 +13,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
 from ..._runtime.typing import Int
+from ...model.process.student_scales import student_table
 from ...model.process.whitened import Problem
 from ...numerics.borrow import borrow
 from .branch_density import Target, draw_time, log_density, log_proposal
@@ -34,6 +35,8 @@ from .candidates import (
 )
 from .lineage_counts import count_and_area
 from .working_tree import WorkingTree, empty_working_tree, load, prune, regraft, unload
+
+_NO_TABLE = np.zeros((2, 2, 4))
 
 
 class Rule(NamedTuple):
@@ -64,6 +67,7 @@ class Engine(NamedTuple):
     neighbors: np.ndarray  # (levels, n, k); no levels: every branch is a candidate
     rule: Rule
     tally: np.ndarray  # (1,) TALLY
+    student: np.ndarray  # `student_table` where a scale is integrated out
 
 
 def make_engine(
@@ -72,6 +76,7 @@ def make_engine(
     neighbors: np.ndarray | None = None,
     rule: Rule | None = None,
     earlier: Engine | None = None,
+    half_df: float = 0.0,
 ) -> Engine:
     """Make an engine for contiguous rows W of a problem; its tree is still to be loaded.
 
@@ -86,14 +91,16 @@ def make_engine(
     neighbors = np.empty((0, n, 0)) if neighbors is None else neighbors
     neighbors = np.ascontiguousarray(neighbors, dtype=np.int32)
     tally = np.zeros(1, TALLY)
-    return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, neighbors, rule or Rule(), tally)
+    leaf_var, half_d = problem.leaf_vars(), 0.5 * problem.d
+    table = student_table(half_d, half_df) if half_df > 0.0 else _NO_TABLE
+    return Engine(tree, candidates, W, leaf_var, half_d, neighbors, rule or Rule(), tally, table)
 
 
 @jit(inline="always")
 def target_of(engine: Engine, c: Int, m: float) -> Target:
     """The density of a pruned subtree beside m leaves."""
     node = engine.tree.nodes[c]
-    return Target(node.var - node.time, m, engine.half_d, engine.tree.lineages)
+    return Target(node.var - node.time, m, engine.half_d, engine.tree.lineages, 0.0, engine.student)
 
 
 @jit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coaltree.model.process.diffusion import log_likelihood
-from coaltree.model.process.student_scales import draw_scales, scale_mode
+from coaltree.model.process.student_scales import draw_scales, student_density, student_table
 from tests.strategies import coalescent_tree
 
 
@@ -34,15 +34,21 @@ def test_student_scales_are_drawn_from_their_joint_posterior():
     assert np.any(np.abs(batches.mean(axis=0) - wrong) > 4 * error)
 
 
-@pytest.mark.parametrize(
-    ("v", "unit", "d", "half_df", "eps"), [(1, 0.1, 4, 2, 3), (0.1, 1, 30, 2, 900), (1, 1e-9, 2, 1, 1)]
-)
-def test_scale_mode_is_a_mode(v, unit, d, half_df, eps):
-    y, spread = scale_mode(float(v), float(unit), 0.5 * d, float(half_df), float(eps))
-
-    def log_density(y):
-        total = v + unit * math.exp(y)
-        return -half_df * (y + math.exp(-y)) - 0.5 * d * math.log(total) - 0.5 * eps / total
-
-    assert log_density(y) >= max(log_density(y - 1e-3), log_density(y + 1e-3)) - 1e-9
-    assert 0.0 < spread < 2.0
+@pytest.mark.parametrize("d", [1, 4, 64, 300])
+@pytest.mark.parametrize("half_df", [0.5, 2.0, 15.0])
+def test_student_density_is_the_integral_over_scales(d, half_df):
+    """On random variances and distances, near the turn into the tail and beyond the table."""
+    rng, table = np.random.default_rng(d), student_table(0.5 * d, half_df)
+    y, h = np.linspace(-12.0, 60.0, 40_001), half_df
+    log_prior = h * math.log(h) - math.lgamma(h) - h * (y + np.exp(-y))
+    for i in range(40):
+        v, unit = 10.0 ** rng.uniform(-4.0, 1.0), 10.0 ** rng.uniform(-4.0, 0.5)
+        far = 10.0 ** rng.uniform(-3.0, 1.0) if i % 2 else 1.0 + rng.uniform(-1.0, 20.0) / math.sqrt(d)
+        eps = (1e8 if i < 3 else max(far, 0.0)) * (v + unit) * d
+        total = v + unit * np.exp(y)
+        exact = np.logaddexp.reduce(log_prior - 0.5 * (d * np.log(total) + eps / total)) + math.log(y[1] - y[0])
+        level, normal, ratio = student_density(table, v, unit, 0.5 * d, eps)
+        assert level == pytest.approx(exact, abs=0.03 if i < 3 or d > 100 else 0.003)
+        assert v < normal and ratio >= 1.0 - 1e-3
+    near, far = student_density(table, 0.3, 0.1, 0.5 * d, 0.4 * d)[0], student_density(table, 0.3, 0.1, 0.5 * d, d)[0]
+    assert near - far > 0.1  # negative control: densities that differ are told apart

@@ -11,7 +11,7 @@ from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import CoaltreeWarning, InputError
 from coaltree.model.process.whitened import Problem
 from coaltree.posterior.of_trees import posterior_of_trees
-from coaltree.samplers.regraft.placement import locate
+from coaltree.samplers.regraft.placement import Places
 from tests.reference import regraft as reference
 
 PHI = np.array([[1.0, 0.6, 0.2], [0.6, 2.0, -0.3], [0.2, -0.3, 0.5]])
@@ -74,7 +74,8 @@ def of_scale(tree, X, x_new, level, scale):
     L = np.linalg.cholesky(PHI)
     problem = Problem(np.linalg.solve(L, X.T).T.copy(), 3, float(np.linalg.slogdet(PHI)[1]), np.full(len(X), level))
     new = np.linalg.solve(L, x_new)[None]
-    found = locate(tree.children, tree.times, problem, new, make_streams(np.random.default_rng(0), 1), level * scale)
+    places = Places.of(tree.children, tree.times, problem)
+    found = places.locate(new, make_streams(np.random.default_rng(0), 1), level * scale)
     return float(found.log_density[0])
 
 
@@ -110,7 +111,7 @@ def test_locate_counts_both_ways_to_explain_an_outlier(away):
 
     def log_density(level, half_df=0.0):
         streams = make_streams(np.random.default_rng(0), 1)
-        return float(locate(tree.children, tree.times, problem, new, streams, level, half_df).log_density[0])
+        return float(Places.of(tree.children, tree.times, problem, half_df).locate(new, streams, level).log_density[0])
 
     y, h = np.linspace(-5.0, 12.0, 171), 2.0
     log_prior = h * math.log(h) - math.lgamma(h) - h * y - h * np.exp(-y)
@@ -198,8 +199,22 @@ def test_locate_of_rows_all_but_equal(d, gap):
     joint = np.array([reference.log_joint({3: (0, 2, v), 4: (3, 1, 0.4)}, W, 0.0) for v in t]) - before
     mass = np.logaddexp.reduce(joint + np.log(t) - np.log1p(np.exp(u))) + np.log(u[1] - u[0])
     problem = Problem(X, d)
-    found = locate(tree.children, tree.times, problem, x_new[None], make_streams(np.random.default_rng(0), 1))
-    assert found.log_mass[0, 0] == pytest.approx(mass, abs=5e-3)
+    places = Places.of(tree.children, tree.times, problem)
+    found = places.locate(x_new[None], make_streams(np.random.default_rng(0), 1))
+    assert found.log_density[0] + math.log(found.share[0, 0]) == pytest.approx(mass, abs=5e-3)
+
+
+def test_place_may_take_a_few_rows_at_a_time(monkeypatch):
+    X, tree = simulated(6, PHI)
+    post = posterior_of(X, PHI, [tree, tree])
+    new = np.vstack([X + 0.3, X - 0.2])
+    new[::3, 1] = np.nan
+    whole = post.place(new)
+    monkeypatch.setattr("coaltree.posterior.predictive.placement._SHARES_AT_ONCE", 30)
+    parts = post.place(new)
+    np.testing.assert_allclose(parts.log_density, whole.log_density, rtol=1e-12)
+    np.testing.assert_array_equal(parts.nodes, whole.nodes)
+    assert [parts.nearest_clades(i)[0][1] for i in range(12)] == [whole.nearest_clades(i)[0][1] for i in range(12)]
 
 
 def test_place_draws_independent_times_on_copies_of_a_tree():
