@@ -544,7 +544,7 @@ class Posterior:
         return explain(self, groups, level).frame()
 
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
-        """Suggest a number of clusters: the one whose clusters are found best in the sampled trees, each at a price.
+        """Suggest a number of clusters: the largest one whose clusters are all found in the sampled trees.
 
         That is the largest k for which each cluster of ``cut(k)`` is in at least 80 % of the trees, and 1 where there
         is none. A tree has a cluster if the clade that is closest to it has more leaves in common with it than not,
