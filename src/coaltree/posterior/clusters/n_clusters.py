@@ -116,7 +116,8 @@ def _reason(suggested: ClusterSuggestion, end: str) -> str:
     if not share:
         return f"1 cluster: {end}."
     more = f"{k + 1} would not be (one in {share[k + 1]})" if k + 1 in share else end
-    text = f"{'both are' if k == 2 else 'each is'} found in at least {share.get(k)} of the sampled trees; {more}"
+    trees = "all sampled trees" if share.get(k) == "100 %" else f"at least {share.get(k)} of the sampled trees"
+    text = f"{'both are' if k == 2 else 'each is'} found in {trees}; {more}"
     if k == 1:
         text = f"of 2, one is found in only {share[2]} of the sampled trees"
     if suggested.low < suggested.high:

@@ -116,7 +116,7 @@ def _mean_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> np.ndarray:
     The times of `tree` are heights: where no draw has a close clade, the mean is interpolated between those with the
     next heights.
     """
-    closest = transfers(tree, draws.children, draws.weights, np.arange(tree.n - 1)).closest
+    closest = transfers(tree, draws.children, draws.weights).closest
     sums = np.zeros((2, tree.n - 1))
     for w, drawn, merge in zip(draws.weights, times, closest.T, strict=True):
         is_close = merge >= 0

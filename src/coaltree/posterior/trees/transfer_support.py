@@ -35,23 +35,21 @@ class Transfers(NamedTuple):
     """Clades of a tree looked for in T drawn trees."""
 
     distance: np.ndarray  # (n-1,) E[δ] of each merge's clade
-    closest: np.ndarray  # (m, T) for m of the merges, the closest merge of each drawn tree, -1 where none is close
+    closest: np.ndarray  # (n-1, T) the closest merge of each drawn tree, -1 where none is close
 
 
-def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.ndarray) -> Transfers:
-    """Look for the clades of `tree` in stacked trees; which is closest is kept for the given `merges` (m,) of it.
+def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray) -> Transfers:
+    """Look for the clades of `tree` in stacked trees.
 
     Of clades that are equally close it is the one with more leaves of A. Trees without weight are passed over.
     """
     n = tree.n
-    row_of = np.full(n - 1, -1, np.int64)
-    row_of[merges] = np.arange(len(merges))
-    closest = np.full((len(merges), len(children)), -1, np.int32)
+    closest = np.full((n - 1, len(children)), -1, np.int32)
     nearby = close(tree.sizes[n:], n)
     position = np.empty(n, np.int64)
     position[tree.leaf_order()] = np.arange(n)
     drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
-    distance = _transfers(np.array(tree.children), position, *drawn, row_of, nearby, closest)
+    distance = _transfers(np.array(tree.children), position, *drawn, nearby, closest)
     return Transfers(distance, closest)
 
 
@@ -62,7 +60,7 @@ def transfers_of_draws(posterior: "Posterior", tree: Tree) -> Transfers:
     Computed once: supports, times of nodes, files and the page ask for the same.
     """
     draws, weights = draws_for(posterior, tree)
-    return transfers(tree, posterior.draws.children[draws], weights, np.arange(tree.n - 1))
+    return transfers(tree, posterior.draws.children[draws], weights)
 
 
 def draws_for(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +98,6 @@ def _transfers(
     position: np.ndarray,
     children: np.ndarray,
     weights: np.ndarray,
-    row_of: np.ndarray,
     close: np.ndarray,
     closest: np.ndarray,
 ) -> np.ndarray:
@@ -141,8 +138,8 @@ def _transfers(
             if least > 0:
                 least, nearest = _closest(merged[:s], window, exponent, size, stack, stacked)
             total[k] += weights[t] * least
-            if row_of[k] >= 0 and least <= close[k]:
-                closest[row_of[k], t] = nearest
+            if least <= close[k]:
+                closest[k, t] = nearest
     return total
 
 

@@ -28,7 +28,7 @@ def test_transfers_find_the_closest_clade(n):
     rng = np.random.default_rng(n)
     tree, drawn = random_tree(n, rng), [random_tree(n, rng) for _ in range(20)]
     children = np.stack([other.children for other in drawn]).astype(np.int32)
-    found = transfers(tree, children, np.full(20, 0.05), np.arange(n - 1))
+    found = transfers(tree, children, np.full(20, 0.05))
     assert (found.closest >= 0).any()
     for k, clade in enumerate(leaf_sets(tree)):
         greatest = max(min(len(clade) - 1, n - len(clade)), 1)
