@@ -30,7 +30,6 @@ def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
         "children": tree.children.ravel().tolist(),
         "times": tree.times.tolist(),
         "support": rounded(np.asarray(posterior.clade_support(tree, kind="transfer")), 3),
-        "exact": rounded(np.asarray(posterior.clade_support(tree)), 3),
         "low": rounded(interval[:, 0]),
         "high": rounded(interval[:, 1]),
         "level": LEVEL,

@@ -16,7 +16,6 @@ def test_tree_figure_is_the_posteriors_mean_tree(page, posterior):
     assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in best.clades()}
     np.testing.assert_allclose(shown.times, best.times, rtol=1e-5)
     np.testing.assert_allclose(tree["support"], posterior.clade_support(shown, kind="transfer"), atol=1e-3)
-    np.testing.assert_allclose(tree["exact"], posterior.clade_support(shown), atol=1e-3)
     np.testing.assert_allclose(
         np.transpose([tree["low"], tree["high"]]).astype(float), posterior.node_times(shown, 0.9), rtol=1e-5
     )

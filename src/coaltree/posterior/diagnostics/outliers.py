@@ -53,18 +53,15 @@ def describe_rows(posterior: "Posterior") -> str | None:
 
 
 def describe_noise(posterior: "Posterior") -> str:
-    """Describe the noise, such as "learnt, as a branch of length 0.12 (90 %: 0.09 to 0.16), Student's t with 4 df".
-
-    Its variance is a multiple of the covariance, which a branch of that length adds as well.
-    """
+    """Describe the noise, such as "learnt, level 0.12 (90 %: 0.09 to 0.16), heavy tails (Student's t with 4 df)"."""
     noise = posterior.model.noise.settings
     if noise.level == 0.0:
         return "none"
-    tails = f", Student's t with {noise.df:g} df" if noise.tails == "student" else ""
+    tails = f", heavy tails (Student's t with {noise.df:g} df)" if noise.tails == "student" else ""
     if not noise.is_learnt:
-        return f"as a branch of length {noise.level:g}{tails}"
+        return f"level {noise.level:g}{tails}"
     draws = posterior.theta.get(NOISE_LEVEL)
     if draws is None:
         return f"learnt{tails}"
     low, middle, high = weighted_quantile(draws, posterior.weights, np.array([0.05, 0.5, 0.95]))
-    return f"learnt, as a branch of length {middle:.3g} (90 %: {low:.2g} to {high:.2g}){tails}"
+    return f"learnt, level {middle:.3g} (90 %: {low:.2g} to {high:.2g}){tails}"

@@ -1,7 +1,7 @@
 // The tree as arrays, and the partitions that the page can show. Leaves are 0 … n-1 and node n + k is made by merge k.
 
 const tree = (() => {
-  const { labels, children, times, support, exact, low, high, level } = content.tree;
+  const { labels, children, times, support, low, high, level } = content.tree;
   const n = labels.length;
   const nodes = 2 * n - 1;
   const parent = new Int32Array(nodes).fill(-1);
@@ -27,7 +27,7 @@ const tree = (() => {
   for (let v = n; v < nodes; v++) place[v] = (place[child(v, 0)] + place[child(v, 1)]) / 2;
   const of = (values) => (v) => (v < n ? null : values[v - n]);
   return { n, nodes, root: nodes - 1, labels, level, parent, size, start, time, child, leafAt, place,
-    support: of(support), exact: of(exact), low: of(low), high: of(high), merge: (k) => times[k] };
+    support: of(support), low: of(low), high: of(high), merge: (k) => times[k] };
 })();
 
 // Partitions are made when the page is, and are those of posterior.cut(k): clusters are counted from 0 here and from 1

@@ -26,7 +26,7 @@ function paintHeat() {
 
 // What dots and bars of the tree mean.
 function treeMarks() {
-  const meanings = { strong: "support ≥ 95 %", likely: "≥ 75 %", weak: "≥ 50 %" };
+  const meanings = { strong: "in ≥ 95 %", likely: "≥ 75 %", weak: "≥ 50 % of the trees, or nearly" };
   const dots = Object.entries(meanings).map(([kind, meaning]) => make("span", {}, dotPicture(kind), meaning));
   const bars = shape("svg", { viewBox: "0 0 25 12", class: "interval" }, shape("path", { d: "M4 6H21" }));
   return [...dots, make("span", {}, bars, `${percent(tree.level)} interval of the time`)];

@@ -75,7 +75,7 @@ function words(v) {
   }
   return [
     `Group of ${leaves(tree.size[v])}`,
-    v === tree.root ? "All leaves" : `Support ${percent(tree.support(v))}; exactly this group in ${percent(tree.exact(v))} of the sampled trees`,
+    v === tree.root ? "All leaves" : `In ${percent(tree.support(v))} of the sampled trees, or nearly`,
     timeWords(v),
     where,
     names(v, 5),

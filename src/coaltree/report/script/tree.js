@@ -29,6 +29,7 @@ function longestName() {
   return widest;
 }
 const nameWidth = longestName();
+const letterWidth = Math.max(6.3, nameWidth / Math.max(1, ...tree.labels.map((label) => [...label].length))); // pixels
 
 function measure() {
   const width = Math.max(plot.clientWidth, 200);
@@ -146,7 +147,7 @@ function rowNames(at) {
   for (const [name, d] of strips) parts.push(shape("path", { class: `strip ${name}`, d }));
   parts.push(...annotationStrips(at, at.right + STRIPS));
   const found = new Set(state.matches);
-  const room = Math.floor((at.width - beside - 8) / 6.3);
+  const room = Math.floor((at.width - beside - 8) / letterWidth);
   if (named) {
     if (cutLabels.room !== room) Object.assign(cutLabels, { room, texts: cutNames(tree.labels, room) });
     const group = shape("g", { class: "names" });

@@ -24,7 +24,7 @@ def test_info_lists_contents_and_convergence(folder, capsys):
     assert shown["warmup"] == "5"
     assert shown["covariance"] == "Diagonal"
     assert "convergence" in shown
-    assert "Supports are likely to be too high" in shown["model"] and "(correlation)" in shown["model"]
+    assert "Supports are likely to be 0.1 or more too high: columns vary together" in shown["model"]
     suggestion = ct.load(folder).suggest_n_clusters()
     numbers = [part.split(":")[0] for part in shown["share of trees"].split(", ")]
     assert numbers == [f"{number} clusters" for number in suggestion.candidates["n_clusters"]]
@@ -42,7 +42,7 @@ def test_info_lists_rows_of_leaves_and_outliers(grouped, capsys):
     assert shown["rows"] == "12, 1 to 4 of each leaf"
     assert shown["errors"] == "0.5 to 1.6, standard errors of the rows"
     assert shown["missing values"] == "1"
-    assert shown["noise"].startswith("learnt, ") and shown["noise"].endswith("Student's t with 4 df")
+    assert shown["noise"].startswith("learnt, ") and shown["noise"].endswith("heavy tails (Student's t with 4 df)")
     assert shown["outlier"].startswith("8 (no. 3): about ") and shown["outlier"].endswith(" % sure")
     assert "90 %" in shown["noise level"]
 

@@ -11,7 +11,7 @@ def test_describe_noise_gives_the_level_with_its_interval():
     post = grouped_posterior(n_trees=400)
     low, middle, high = np.quantile(post.theta["noise_level"], [0.05, 0.5, 0.95])
     said = describe_noise(post)
-    assert said.startswith("learnt, ") and said.endswith(", Student's t with 4 df")
+    assert said.startswith("learnt, ") and said.endswith(", heavy tails (Student's t with 4 df)")
     numbers = [float(word.strip("(),")) for word in said.split() if word[0].isdigit()][:1]
     assert numbers == [pytest.approx(middle, rel=0.01)]
     assert f"(90 %: {low:.2g} to {high:.2g})" in said
