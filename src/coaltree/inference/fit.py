@@ -124,7 +124,7 @@ def _check_sampler(sampler: Sampler, model: Model) -> None:
     if sampler.learns_noise:
         return
     name = type(sampler).__name__
-    if model.noise.is_random:
+    if model.noise.settings.is_random:
         raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
     if not sampler.takes_leaf_variances and (model.leaves.errors is not None or model.replicates is not None):
         raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')

@@ -163,7 +163,7 @@ def _one_step(
         variances = row_variances(model.noise, state.noise)
         values = impute(*tree, values, model.missing, state.covariance, variances, chain.rng)
         state = state._replace(imputed=values[model.missing])
-    if state.covariance.learnt or model.missing is not None or model.noise.is_random:
+    if state.covariance.learnt or model.missing is not None or model.noise.settings.is_random:
         problem = problem_of(model, sampler, state)
     return chain._replace(state=state), problem, info
 

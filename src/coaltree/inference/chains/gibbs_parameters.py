@@ -44,7 +44,7 @@ def draw_parameters(model: Model, state: State, rng: np.random.Generator, repeat
         state = state._replace(covariance=state.covariance.draw_residual(model.residual, rng))
     if state.covariance.learnt:
         state = state._replace(**_draw_scale(model, state, rng))
-    draws_noise = model.noise.is_random and len(state.tree[1]) > 0
+    draws_noise = model.noise.settings.is_random and len(state.tree[1]) > 0
     if state.covariance.learnt and not (draws_noise and state.covariance.integrates):
         variances = row_variances(model.noise, state.noise)
         U = contrasts(*model.over_rows(state.tree), model.values, variances)

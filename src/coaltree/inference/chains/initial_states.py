@@ -1,5 +1,6 @@
 """Where the chains of a fit start: from a posterior's last draws, from a tree, or from nothing."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ...model.draws import Merges, State
 from ...model.model import Model
-from ...model.process.noise import NOISE_LEVEL, NoiseDraw, at_least_floor, first_draw
+from ...model.process.noise import NOISE_LEVEL, NoiseDraw, first_draw
 from ...posterior import Posterior
 from ...tree import Tree
 from ...tree.merges import restricted
@@ -49,6 +50,7 @@ def _from_draw(posterior: Posterior, t: int, model: Model) -> State:
     if draws.tail_scale is not None and not (model.n_scales and draws.tail_scale.shape[1] == len(model.table.labels)):
         draws = draws._replace(tail_scale=None)
     state = model.state_of(draws, t)
-    level = at_least_floor(model.noise, state.noise.level) if model.noise.level is None else first.level
+    is_learnt = model.noise.level is None
+    level = max(state.noise.level, math.exp(model.noise.log_floor)) if is_learnt else first.level
     scales = first.tail_scale if state.noise.tail_scale is None else state.noise.tail_scale
     return state._replace(noise=NoiseDraw(level, scales))

@@ -111,10 +111,6 @@ class NoiseModel(NamedTuple):
     error2: np.ndarray  # (N,) r_i
     settings: Noise
 
-    @property
-    def is_random(self) -> bool:
-        return self.level is None or self.half_df > 0.0
-
 
 class NoiseDraw(NamedTuple):
     """Level and scales at one moment of a chain."""
@@ -182,11 +178,6 @@ def first_draw(model: NoiseModel, rng: np.random.Generator | None = None) -> Noi
         spread = 0.5 * model.log_sd * rng.standard_normal() if rng is not None else 0.0
         level = math.exp(max(model.log_median + spread, model.log_floor))
     return NoiseDraw(level, np.ones(len(model.error2)) if model.half_df > 0.0 else None)
-
-
-def at_least_floor(model: NoiseModel, level: float) -> float:
-    """A level from elsewhere, raised to where the prior of this one begins."""
-    return max(level, math.exp(model.log_floor))
 
 
 def row_variances(model: NoiseModel, draw: NoiseDraw) -> np.ndarray:
