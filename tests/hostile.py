@@ -99,7 +99,7 @@ def places(content, at=()):
 
 
 def write(path, kind, version, content):
-    """Write an archive as a stranger would: with arrays of kinds that `archive.write` refuses to save."""
+    """Write an archive with arrays of kinds that `archive.write` refuses to save."""
     saved = archive._ARRAY_KINDS
     archive._ARRAY_KINDS = saved + "c"
     try:

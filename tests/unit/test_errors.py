@@ -15,3 +15,9 @@ from coaltree import errors
 def test_warnings_keep_their_attributes_when_pickled(warning):
     again = pickle.loads(pickle.dumps(warning))
     assert str(again) == str(warning) and vars(again) == vars(warning) != {}
+
+
+def test_messages_are_one_line_that_can_be_read():
+    error = errors.InputError("a\n  b" + "x" * 10_000 + " in the end.")
+    assert "\n" not in str(error) and len(str(error)) <= errors.MAX_MESSAGE + 3
+    assert str(error).startswith("a bx") and str(error).endswith("x in the end.")

@@ -1,4 +1,4 @@
-"""What a file's content must be, field by field, so that nothing from a stranger reaches a kernel unchecked.
+"""What a file's content must be, field by field, so that no untrusted input reaches a kernel unchecked.
 
 A table names every field:  {"times": Array("f", (n - 1,), is_finite), "seed": Value(int, lambda seed: seed >= 0)}
 """

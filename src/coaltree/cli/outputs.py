@@ -14,7 +14,6 @@ from ..posterior.io.nexus import annotated_tree
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
-from . import shell
 from .options import POSTERIOR
 from .tables.numbers import number
 
@@ -41,10 +40,9 @@ def write_result(
     from ..plotting import dendrogram
     from ..report import write_report
 
-    with shell.stage("cutting the mean tree into clusters"):
-        suggestion = post.suggest_n_clusters() if n_clusters is None else None
-        k = n_clusters or post.suggest_n_clusters().n_clusters
-        answer, tree = answer_for(post, k), post.mean_tree()
+    suggestion = post.suggest_n_clusters() if n_clusters is None else None
+    k = n_clusters or post.suggest_n_clusters().n_clusters
+    answer, tree = answer_for(post, k), post.mean_tree()
 
     def draw(path: Path) -> None:
         figure = dendrogram(post, n_clusters=k if k > 1 else None).figure
@@ -63,8 +61,7 @@ def write_result(
         ),
     }
     for name, write in writers.items():
-        with shell.stage(f"writing {name}"):
-            write(folder / name)
+        write(folder / name)
     return suggestion, answer
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,8 +17,6 @@ import click
 from .. import __version__
 from .._runtime.formatting import escaped
 from ..errors import CoaltreeWarning, InputError, is_interruption
-
-_STAGE = SimpleNamespace(is_shown=False, is_quiet=False)
 
 
 class Interrupted(click.ClickException):
@@ -30,7 +28,6 @@ class Interrupted(click.ClickException):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     state = SimpleNamespace(debug=False)
-    _STAGE.is_quiet = False
     os.environ["MPLBACKEND"] = "agg"  # no windows, nor what a notebook names
     for name in ("stdout", "stderr"):
         if (stream := getattr(sys, name)) is None:  # closed by the caller (>&-)
@@ -91,49 +88,21 @@ def _fail(message: str, status: int, debug: bool = False) -> int:
 
 
 def echo(text: object, err: bool = False) -> None:
-    """Write lines to the terminal; a stranger's file may have put control characters into names, which are escaped."""
+    """Write lines to the terminal; control characters of names, which a file may have, are escaped."""
     click.echo(escaped(str(text), keep="\n\t"), err=err)
 
 
 def say(text: object) -> None:
     """Print a line, unless the command is --quiet."""
-    if not _STAGE.is_quiet:
+    context = click.get_current_context(silent=True)
+    if context is None or not context.params.get("quiet"):
         echo(text)
-
-
-@contextlib.contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Show on a terminal what takes time, in a line that is erased at the end."""
-    _STAGE.is_shown = sys.stderr.isatty() and not _STAGE.is_quiet
-    if _STAGE.is_shown:
-        click.echo(f"{name} …", nl=False, err=True)
-    try:
-        yield
-    finally:
-        _erase_stage()
-
-
-def _erase_stage() -> None:
-    if _STAGE.is_shown:
-        click.echo("\r\x1b[K", nl=False, err=True)
-        _STAGE.is_shown = False
 
 
 def show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     """Write a warning as one line on stderr, without the place in the code."""
-    _erase_stage()
     text = re.sub(r'\b(noise|covariance|sampler|groups)="?([\w.]+)"?', r"--\1 \2", str(message))
     echo(f"coaltree: warning: {text}", err=True)
-
-
-def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
-    _STAGE.is_quiet |= value
-    return value
-
-
-quiet_option: Callable[[Any], Any] = click.option(
-    "--quiet", is_flag=True, callback=_remember_quiet, help="Print warnings and errors only."
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True})

@@ -43,3 +43,24 @@ def test_refusals_show_any_value_in_one_short_line():
 @pytest.mark.parametrize(("n_jobs", "n_tasks", "used"), [(None, 2, None), (-1, 2, -1), (10_000, 2, 2), (3, 0, 1)])
 def test_at_most_jobs_is_no_more_than_there_are_tasks(n_jobs, n_tasks, used):
     assert validation.at_most_jobs(n_jobs, n_tasks) == used
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, [2]], "x must be an array, or a sequence"),
+        (np.ma.masked_array([1, 2], [0, 1]), "x has masked entries"),
+        ([np.ma.masked_array([1, 2], [0, 1]), [3, 4]], "x has masked entries"),
+        ([0, 1], "one label for each of the 3 leaves, not shape"),
+        ([0.0, np.nan, 1.0], "x has missing values"),
+        (["a", None, 1], "x must be all numbers or all names"),
+    ],
+)
+def test_labels_are_refused_in_one_sentence(values, message):
+    with pytest.raises(InputError, match=message):
+        validation.as_labels("x", values, 3)
+
+
+def test_labels_are_numbered_in_their_order():
+    names, numbers = validation.as_labels("x", np.ma.masked_array(["b", "a", "b"]), 3)
+    assert names.tolist() == ["a", "b"] and numbers.tolist() == [1, 0, 1]

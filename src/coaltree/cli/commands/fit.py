@@ -76,7 +76,7 @@ class FitCommand(click.Command):
 @options.sampling_options
 @options.clusters_option()
 @options.force_option
-@shell.quiet_option
+@click.option("--quiet", is_flag=True, help="Print warnings and errors only.")
 def fit(
     data: Path, out: Path, clusters: int | None, table_options: Any, quiet: bool, force: bool, **settings: Any
 ) -> None:
@@ -249,8 +249,7 @@ def _print_concern(post: "Posterior", out: Path) -> None:
     from ...posterior.diagnostics.check_sentences import as_option
     from ...posterior.diagnostics.model_checks import check_or_reason
 
-    with shell.stage("comparing the rows with rows drawn from the model"):
-        checks = check_or_reason(post)
+    checks = check_or_reason(post)
     if checks.concern is not None:
         shell.say(f"{checks.headline} Try {as_option(checks.concern.option)}. All checks: coaltree check {out}")
 

@@ -404,7 +404,7 @@ class Run:
         return n_draws
 
     def _schema(self, iteration: int, n_warmup: int | None, n_draws: int, info: Any) -> dict[str, Any]:
-        """What each field must be, so that the numbers of a stranger reach no kernel."""
+        """What each field must be, so that no untrusted numbers reach a kernel."""
         n, chains = self.model.n, [str(i) for i in range(self.n_chains)]
         # Interrupted in its first iteration, a chain has no neighbours yet: those of few leaves are searched there.
         has_neighbors = n > 1 and iteration > 0 and type(self.sampler).neighbors is not Sampler.neighbors

@@ -178,7 +178,7 @@ def transformed(table: Table, transformer: Any, method: str = "transform") -> Ta
         names: Any = transformer.get_feature_names_out() if hasattr(transformer, "get_feature_names_out") else ()
     except InputError:
         raise
-    except Exception as error:  # whatever a stranger's transformer raises
+    except Exception as error:  # whatever a transformer raises
         why = " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
         raise InputError(f"transform: {name} cannot take these rows: {why}.") from error
     if values.ndim != 2 or len(values) != len(table.values) or values.shape[1] < 1 or np.isinf(values).any():

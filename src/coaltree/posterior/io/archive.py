@@ -1,7 +1,7 @@
 """Posteriors in files: save and load.
 
 A saved posterior is one `archive` (plain arrays and a header, no pickle), and each field is checked when it is read: a
-file from a stranger is only data. The covariance, its priors and the settings of a run are the package's own
+file that is not trusted is only data. The covariance, its priors and the settings of a run are the package's own
 dataclasses and are written as their name and fields; scikit-learn's kernels as theirs.
 """
 
