@@ -1,5 +1,7 @@
 """Transformers: what `Preprocessor` does, that it is undone, saved and repeated with new rows, and what is refused."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 import coaltree as ct
+from coaltree.cli import main
 from coaltree.model.data.table import Table, read_table
 from coaltree.model.data.transform import Preprocessor, fit_transform, transformed
 
@@ -140,7 +143,7 @@ def test_fit_takes_a_transformer(frame, tmp_path):
 
 
 @pytest.mark.parametrize("transform", [None, *DENSITIES], ids=str)
-def test_densities_are_of_the_table_as_given(transform):
+def test_densities_are_of_the_table_as_given(transform, tmp_path, capsys):
     """One column: its density integrates to 1 through every door."""
     X = np.exp(np.random.default_rng(1).standard_normal((10, 1)))
     steps = np.sinh(np.linspace(-11.0, 11.0, 1001))
@@ -151,9 +154,18 @@ def test_densities_are_of_the_table_as_given(transform):
     placed = post.place(grid[:, None], n_trees=4).log_density
     doors = [placed, ct.compare({"one": post}, grid[:, None]).rows[0]]
     doors.append(clusterer.posterior_.place(grid[:, None]).log_density)
+    if transform is None or isinstance(transform, Preprocessor):  # which a file keeps
+        post.save(tmp_path / "posterior.npz")
+        pd.DataFrame({"x": grid}).to_csv(tmp_path / "new.csv", index=False)
+        assert main(["place", str(tmp_path), str(tmp_path / "new.csv"), "--clusters", "1"]) == 0
+        doors.append(pd.read_csv(io.StringIO(capsys.readouterr().out)).log_density.to_numpy())
     for log_density in doors:
         assert np.trapezoid(np.exp(log_density), grid) == pytest.approx(1.0, abs=0.01)
     np.testing.assert_allclose(clusterer.score(grid[7:8, None]), doors[2][7])
+    if transform is not None:  # leave-one-out: of transformed rows, times the derivative
+        inside = ct.fit(post.model.X, "spherical", noise=0.2, **SHORT).loo().pointwise
+        rise = post.model.transform.transform(X * 1.00001) - post.model.transform.transform(X * 0.99999)
+        np.testing.assert_allclose(post.loo().pointwise, inside + np.log(rise / (2e-5 * X))[:, 0], rtol=1e-4)
 
 
 def test_densities_of_other_transformers_are_refused(frame):
