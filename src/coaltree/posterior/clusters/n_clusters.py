@@ -28,7 +28,7 @@ from .closest_clades import closest_clades
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-MIN_SHARE = 0.8  # t; `make bench ONLY=n_clusters` compares others: below 0.8 structureless tables are split
+MIN_SHARE = 0.8  # t, with which most blobs are counted right in `make bench ONLY=n_clusters`; below, clouds are split
 MAX_CLUSTERS = 30  # that are suggested
 _MIN_LEAVES_PER_CLUSTER = 3  # on average
 _N_ERRORS = 2.0  # standard errors that other draws may differ by
