@@ -109,7 +109,8 @@ def learns_spread(covariance: Covariance) -> bool:
 
 def applicable(covariance: Covariance, d: int) -> dict[str, Callable[[View], np.ndarray]]:
     """The statistics that say something of such a model of d columns, by the name of their check."""
-    every = {"noise": age, "tails": tails, "outliers": single_rows, "skewness": skewness}
+    every: dict[str, Callable[[View], np.ndarray]] = {"noise": age, "tails": tails, "outliers": single_rows}
+    every["skewness"] = skewness
     if d > 1 and not learns_spread(covariance):
         every["spread of columns"] = spread
     if d > 1 and MATRIX not in covariance.learnt:
