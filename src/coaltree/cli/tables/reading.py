@@ -176,7 +176,9 @@ def _row_names(frame: pandas.DataFrame, index: str) -> list[str]:
         if label in place:
             wrong = f"column {index!r} names the rows, but {_quoted(label)} is in {place[label]} and again in "
             wrong = wrong + _place(frame, row) if label else f"{_place(frame, row)} has no name in column {index!r}"
-            raise TableError(f"{wrong}; name the rows by another column with --names, or {_options('drop', [index])}.")
+            same = f", or {_options('groups', [index])} where rows of one name measure the same thing" if label else ""
+            advice = f"name the rows by another column with --names, or {_options('drop', [index])}{same}."
+            raise TableError(f"{wrong}; {advice}")
         place[label] = _place(frame, row)
     return labels
 

@@ -36,6 +36,7 @@ def test_read_file_follows_options_rather_than_the_rule(table, refused):
         ("a,k 1\n1,red\n2,blue\n", {}, "--drop 'k 1', or compare it with the clusters with --label 'k 1'."),
         ("a,k,m\n1,r,s\n2,r,s\n", {}, "leave text out with --drop k --drop m, or compare it with the clusters with"),
         ("name,a\np,1\nq,2\np,3\n", {}, "but 'p' is in line 2 and again in line 4; name the rows by another"),
+        ("name,a\np,1\nq,2\np,3\n", {}, "or --groups name where rows of one name measure the same thing"),
         ("name,a\np,1\n,2\n", {}, "line 3 has no name in column 'name'"),
         ("a,b\n1,2\n3\n4,5,6\n", {}, "line 4 has more cells than line 1, which has 2;"),
         ("a,b\n1,2\n3,4,5,6\n", {}, "not a readable .csv file ("),
