@@ -1,5 +1,7 @@
 """Cuts of a tree: the exact optimum against every antichain of small trees, and cuts at a time."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from scipy.cluster import hierarchy
 from coaltree import InputError, Tree
 from coaltree.tree import cut as module
 from tests.reference import cut as slow
-from tests.strategies import chain, trees
+from tests.strategies import chain, random_tree, trees
 
 
 def sets_of(labels):
@@ -134,6 +136,17 @@ def test_single_leaves_are_clusters_only_where_there_are_too_few_clades():
 def test_cut_refuses(how, message):
     with pytest.raises(InputError, match=message):
         chain(4).cut(**how)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [chain, lambda n: random_tree(n, np.random.default_rng(0))], ids=["chain", "random"])
+def test_cut_of_a_million_leaves(make):
+    tree = make(1_000_000)
+    tracemalloc.start()
+    cut = tree.cut(30)
+    assert tracemalloc.get_traced_memory()[1] < 2e9
+    tracemalloc.stop()
+    assert cut.max() == 29
 
 
 @given(trees(max_leaves=15), st.floats(0, 100))
