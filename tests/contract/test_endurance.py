@@ -2,15 +2,19 @@
 
 import itertools
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
 
 import coaltree as ct
 from coaltree.cli.outputs import FILES
+from coaltree.inference.control import run
 
 pytestmark = [
     pytest.mark.slow,
@@ -77,3 +81,42 @@ def test_checkpoint_survives_many_kills(table, undisturbed, tmp_path):
 def is_complete(out):
     """Whether a run has come to its end: its last act is to remove the checkpoint."""
     return out.exists() and all((out / name).exists() for name in FILES) and not (out / "checkpoint.npz").exists()
+
+
+def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch):
+    """Of four workers one is killed while it begins a chain, two while they take one further."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.2)
+    X, _ = ct.simulate(40, 4, random_state=1)  # more than a kilobyte, which joblib would scatter as an argument
+    settings = {"n_samples": 30, "n_warmup": 10, "n_chains": 4, "random_state": 0, "progress": False}
+    alone = ct.fit(X, "diagonal", **settings)
+    with (
+        distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+        joblib.parallel_config("dask"),
+    ):
+        finished, killed_at = threading.Event(), []
+        killer = threading.Thread(target=kill_workers, args=(cluster, client, finished, killed_at))
+        killer.start()
+        try:
+            post = ct.fit(X, "diagonal", **settings)
+        finally:
+            finished.set()
+            killer.join()
+    assert killed_at == ["begin", "advance", "advance"]
+    np.testing.assert_array_equal(post.log_joint, alone.log_joint)
+    np.testing.assert_array_equal(post.draws.children, alone.draws.children)
+
+
+def kill_workers(cluster, client, finished, killed_at):
+    """Kill a worker that is at a task of each kind; no process twice."""
+    killed = set()
+    for kind in ("begin", "advance", "advance"):  # in the names of tasks
+        while not finished.is_set() and len(killed) == len(killed_at):
+            process_of = {worker.worker_address: worker.pid for worker in cluster.workers.values()}
+            busy = {process_of.get(address) for address, tasks in client.processing().items() if kind in str(tasks)}
+            for process in sorted(busy - killed - {None})[:1]:
+                os.kill(process, signal.SIGKILL)
+                killed.add(process)
+        if not finished.is_set():
+            killed_at.append(kind)
