@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
 
 from .._runtime.formatting import escaped, shortened
 
@@ -186,7 +187,13 @@ def add_legend(ax: Axes, lines: Sequence[Sequence[Artist]], *, above: bool = Fal
     elif above:
         ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **settings)
     else:
-        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -36.0 * figure.dpi / 72.0 / ax.bbox.height), **settings)
+        below = ax.transAxes + ScaledTranslation(0.0, -0.5, figure.dpi_scale_trans)  # inches, for ticks and their label
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below, **settings)
+        if engine is None:
+            box = ax.get_position()
+            missing = (figure.bbox.y0 - legend.get_window_extent().y0) / figure.bbox.height
+            raised = min(max(missing, 0.0), 0.8 * box.height)
+            ax.set_position((box.x0, box.y0 + raised, box.width, box.height - raised))
 
 
 def _broken(lines: Sequence[Sequence[Artist]], width: float) -> list[list[Artist]]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coaltree.errors import ConvergenceWarning
+from coaltree.errors import ConvergenceWarning, InputError
 from coaltree.inference.fit import fit
 from coaltree.model.covariance import Matern32, Spherical, SquaredExponential
 from tests.fits import QUICK, assert_same, data, quick_fit, with_missing
@@ -92,9 +92,16 @@ def test_seed_in_use_repeats_the_run():
     assert_same(drawn, quick_fit(X, random_state=drawn.info["seed"]))
 
 
+def test_misspelt_covariance_is_told_all_names():
+    with pytest.raises(InputError, match='"auto", "spherical", .*"full"'):
+        fit(data(), covariance="fulll")
+
+
 def test_fit_warns_of_chains_that_have_not_converged():
-    with pytest.warns(ConvergenceWarning, match="effective sample size of"):
+    with pytest.warns(ConvergenceWarning, match="may change in a longer run") as caught:
         fit(data(), sampler=QUICK, n_samples=8, n_warmup=0, random_state=0)
+    (warning,) = [one.message for one in caught if one.category is ConvergenceWarning]
+    assert any("effective sample size of" in finding for finding in warning.findings)
 
 
 def test_posterior_of_a_check_is_the_posterior_that_is_returned(monkeypatch):

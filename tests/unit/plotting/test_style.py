@@ -39,15 +39,17 @@ def lines_of(n_lines, n_entries, length):
     return [style.legend_line(f"line {k}", entries) for k in range(n_lines)]
 
 
+@pytest.mark.parametrize("layout", ["constrained", None])
 @pytest.mark.parametrize(("n_entries", "length"), [(2, 5), (12, 30)])
-def test_add_legend_stays_on_the_page_and_below_the_axes(n_entries, length):
-    figure = Figure(figsize=(6, 6), layout="constrained")
+def test_add_legend_stays_on_the_page_and_below_the_axes(n_entries, length, layout):
+    figure = Figure(figsize=(6, 6), layout=layout)
     ax = figure.add_subplot()
     ax.set_xlabel("time")
     style.add_legend(ax, lines_of(3, n_entries, length))
     figure.draw_without_rendering()
-    (legend,) = figure.legends
+    legend = ax.get_legend() or figure.legends[0]
     box = legend.get_window_extent()
+    assert box.y0 >= figure.bbox.y0 - 0.5
     assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
     assert box.y1 <= ax.xaxis.label.get_window_extent().y0 + 1.0
     assert sum(text.get_text() == "x" * length for text in legend.get_texts()) == 3 * n_entries

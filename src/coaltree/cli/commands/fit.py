@@ -267,7 +267,8 @@ def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") ->
         return f"{name}: medians {', '.join(f'{median:.4g} in cluster {c}' for c, median in medians.items())}"
     observed = annotation.codes >= 0
     of = agreement(answer.labels[observed], annotation.codes[observed])
-    title = f"{name}: adjusted Rand index {of.ari:.2f}, purity {of.purity:.2f}"
+    n_leaves = of.table.sum()
+    title = f"{name}: {of.purity * n_leaves:,.0f} of {n_leaves:,} have the commonest class of their cluster"
     if len(annotation.levels) > 8:
         return f"{title} ({len(annotation.levels)} classes)"
     clusters = [f"cluster {c + 1}" for c in np.unique(answer.labels[observed])]

@@ -286,8 +286,6 @@ class Run:
         if self.n_samples is None:
             total = self.max_iterations
         if self.figures is not None and self.n_warmup is not None:
-            r_hat, ess = self.figures["r_hat"], self.figures["ess"]
-            note = f"R-hat {r_hat:.2f} (≤ {convergence.R_HAT_ABOVE}), ESS {ess:.0f} (≥ {convergence.ESS_BELOW})"
             needed = self.n_warmup + self.thin * auto_stop.n_needed(self.figures["n_draws"], self.figures)
             total = max(min(needed, total), self.next_check)
         if self.reason:

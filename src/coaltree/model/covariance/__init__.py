@@ -45,7 +45,7 @@ def as_covariance(spec: CovarianceLike, d: int | None = None, names: Sequence[st
         if spec == "auto":
             raise InputError(f'covariance="{spec}" is for fit, which learns it; here, name one or give a (d, d) array.')
         if spec not in _BY_NAME:
-            names = ", ".join(f'"{name}"' for name in _BY_NAME)
+            names = ", ".join(f'"{name}"' for name in ("auto", *_BY_NAME))
             raise InputError(f"covariance must be {names}, a (d, d) array or a covariance object, not {spec!r}.")
         covariance = _BY_NAME[spec]()
     elif isinstance(spec, Covariance):

@@ -30,6 +30,12 @@ _FIGURES = {
     "clusters": ("difference in the stability of clusters between chains", DIFFERENCE_ABOVE, True, 2),
     "weighted_ess": ("effective sample size of the weighted trees", convergence.ESS_BELOW, False, 0),
 }
+#: What poor figures mean, by the grade of the clusters.
+_MEANING = {
+    "good": "their clusters are the same, but times and parameters may change in a longer run",
+    "poor": "they disagree about the clusters, which may change in a longer run",
+    "unknown": "clusters, times and parameters may change in a longer run",
+}
 OF_SMALL_GROUPS = {"split_frequency_sd", "topology_ess"}  # no run waits for them
 LIMITS = {key: limit for key, (_, limit, _, _) in _FIGURES.items()}
 
@@ -138,10 +144,9 @@ def warn_if_poor(figures: Iterable[Figure], increase: tuple[str, ...], stackleve
     figures = list(figures)
     poor = tuple(str(one) for one in figures if one.grade == "poor" or (one.key, one.grade) == ("r_hat", "unknown"))
     if poor:
+        of_clusters = next((one.grade for one in figures if one.key == "clusters"), "unknown")
         advice = f"increase {' and '.join(increase)}, or continue this run with start=posterior"
-        are_same = any((one.key, one.grade) == ("clusters", "good") for one in figures)
-        poor_but = " The clusters are the same in all chains." if are_same else ""
-        message = f"the chains have not converged: {'; '.join(poor)}.{poor_but} What to do: {advice}."
+        message = f"the chains have not converged: {_MEANING[of_clusters]}. What to do: {advice}."
         warn_of_result(ConvergenceWarning(message, poor, increase), stacklevel=stacklevel + 1)
 
 
