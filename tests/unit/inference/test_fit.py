@@ -93,7 +93,7 @@ def test_seed_in_use_repeats_the_run():
 
 
 def test_misspelt_covariance_is_told_all_names():
-    with pytest.raises(InputError, match='"auto", "spherical", .*"full"'):
+    with pytest.raises(InputError, match=r'"auto", "spherical", .*"full"'):
         fit(data(), covariance="fulll")
 
 
