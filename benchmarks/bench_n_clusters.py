@@ -20,8 +20,8 @@ unequal sizes and normal or t₃ noise are drawn. Beside it
 
 The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all), in the first three
 replicates.
-Then, for other limits of the share of draws: how often the number is right, how often a second seed gives the same one,
-and the ARI at it; and how often a cluster is a true one that is called stable.
+Then, for other limits of the least stability: how often the number is right, how often a second seed gives the same
+one, and the ARI at it; and how often a cluster is a true one that is called stable.
 
 Posteriors are kept (`kept`), and asked for numbers of clusters when the page is printed: a run that was stopped
 resumes. It begins none after 25 minutes, or MINUTES, and prints what there is; FULL=1 is all replicates.
@@ -40,7 +40,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
-from coaltree.posterior.clusters.n_clusters import MIN_SHARE
+from coaltree.posterior.clusters.stability import VALID
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
@@ -54,7 +54,7 @@ MANY = 1000
 LARGEST = 10  # number of clusters that the others may say
 SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
 LONGER = {"n_samples": 150, "n_warmup": 150}  # of make_blobs
-LIMITS = (0.65, 0.7, 0.75, 0.8, 0.85, 0.9)  # of the share of draws
+LIMITS = (0.65, 0.7, 0.75, 0.8, 0.85, 0.9)  # of the least stability
 LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
 SINGLE_KINDS = ("single", "uniform")
 
@@ -243,7 +243,7 @@ ASKED_OF_ALL = ("silhouette", "HDBSCAN")
 
 
 def number_at(limit, one, seed=0):
-    """The largest number with a share from this limit on."""
+    """The largest number with a least stability from this limit on."""
     numbers = zip(one["numbers"][seed], one["share"][seed], strict=True)
     return max((k for k, share in numbers if share >= limit - 1e-9), default=1)
 
@@ -269,7 +269,7 @@ def report(both):
     rows += [row(f"make_blobs, 6 of {n:,} rows", lambda of, n=n: of.get("n") == n, both[:]) for n in BLOB_ROWS]
     table(["right, in percent", "tables", "coaltree", "ARI", "tables", *OTHERS], [one for one in rows if one])
     small = [one for one in outcomes if one["about"]["kind"] != "blobs"]
-    print(f"\nseconds a table: {np.mean([one['seconds'] for one in small]):.2f}; the limit is {MIN_SHARE}")
+    print(f"\nseconds a table: {np.mean([one['seconds'] for one in small]):.2f}; the limit is {VALID}")
     print("\nwhat other limits would give; same: a second seed gives the same number; in percent, ARI at the number\n")
     many = [one for one in small if one["about"]["kind"] not in SINGLE_KINDS]
     alone = [one for one in small if one["about"]["kind"] in SINGLE_KINDS]

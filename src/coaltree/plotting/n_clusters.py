@@ -3,16 +3,15 @@
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..posterior.clusters.n_clusters import MIN_SHARE
+from ..posterior.clusters.stability import VALID
 from ..posterior.posterior import Posterior
 from .style import INK, PALETTE, new_axes, set_title
 
 
 def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
-    """Draw how many of the sampled trees have the clusters, by number of clusters.
+    """Draw the least stability of the clusters, by number of clusters.
 
-    Of each number it is the cluster that fewest have. The suggested number, the largest from the dashed line on, has a
-    filled dot.
+    Trees without a cluster count as 0. The suggested number, the largest from the dashed line on, has a filled dot.
 
     Parameters
     ----------
@@ -33,11 +32,11 @@ def n_clusters(posterior: Posterior, ax: Axes | None = None) -> Axes:
     suggestion = posterior.suggest_n_clusters()
     number, stability = suggestion.candidates["n_clusters"], suggestion.candidates["stability"]
     ax = ax or new_axes(4.5, 3.0)
-    ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="share of trees")
-    ax.axhline(MIN_SHARE, color=INK, lw=0.8, ls="--")
+    ax.plot(number, stability, color=INK, lw=1.0, marker="o", ms=4, mfc="white", label="least stability")
+    ax.axhline(VALID, color=INK, lw=0.8, ls="--")
     suggested = number == suggestion.n_clusters
     ax.plot(number[suggested], stability[suggested], "o", ms=6, color=PALETTE[0], label="suggested")
-    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="trees with the rarest cluster")
+    ax.set(ylim=(0.0, 1.03), xlabel="number of clusters", ylabel="least stability of a cluster")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     set_title(ax, suggestion.numbers + " suggested")

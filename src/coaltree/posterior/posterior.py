@@ -546,9 +546,9 @@ class Posterior:
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
         """Suggest a number of clusters: the largest one whose clusters are all found in the sampled trees.
 
-        That is the largest k for which each cluster of ``cut(k)`` is in at least 80 % of the trees, and 1 where there
-        is none. A tree has a cluster if the clade that is closest to it has more leaves in common with it than not,
-        and no more than half of any other cluster.
+        That is the largest k for which each cluster of ``cut(k)`` has a stability of at least 0.75, and 1 where there
+        is none. A tree without the cluster counts as 0: its closest clade has no more leaves in common with the cluster
+        than not, or more than half of another one.
 
         Parameters
         ----------
@@ -559,8 +559,8 @@ class Posterior:
         Returns
         -------
         ClusterSuggestion
-            The number, the range `low` to `high` that other draws might suggest, for every number considered the share
-            of the trees that have the cluster that fewest have (`candidates`), and the reason in a sentence.
+            The number, the range `low` to `high` that other draws might suggest, for every number considered the least
+            stability of its clusters (`candidates`), and the reason in a sentence.
 
         Examples
         --------

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
-from ..posterior.clusters.n_clusters import MIN_SHARE, ClusterSuggestion
+from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.clusters.stability import VALID
 from ..posterior.diagnostics.ess import by_chain
 from ..posterior.posterior import Posterior
 
@@ -40,13 +41,13 @@ def intervals(lows: np.ndarray, medians: np.ndarray, highs: np.ndarray) -> dict[
 
 
 def stability(suggestion: ClusterSuggestion) -> dict[str, Any] | None:
-    """The share of trees that have the cluster that fewest have, by number of clusters; None without numbers."""
+    """The least stability of the clusters, by number of clusters; None without numbers."""
     number, stable = suggestion.candidates["n_clusters"], suggestion.candidates["stability"]
     if len(number) < 2:
         return None
     across = np.interp(number, (number[0], number[-1]), (0, 1))
     points = list(zip(number.tolist(), across.tolist(), stable.tolist(), strict=True))
-    return {"points": points, "suggested": suggestion.n_clusters, "limit": MIN_SHARE}
+    return {"points": points, "suggested": suggestion.n_clusters, "limit": VALID}
 
 
 def trace(posterior: Posterior) -> dict[str, Any] | None:

@@ -114,7 +114,7 @@ def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
     each = [f"{k} clusters: {least:.2f}" for k, least in suggestion.candidates]
-    yield "share of trees", ", ".join(each) or "no candidates"
+    yield "least stability", ", ".join(each) or "no candidates"
     answer = answer_for(post, suggestion.n_clusters)
     yield "clusters", clusters_in_words(answer, leaves_are(post))
     if uncertain := uncertain_in_words(answer, post.labels, leaves_are(post)):

@@ -1,13 +1,14 @@
-"""Suggest a number of clusters: the largest one whose clusters the drawn trees have.
+"""Suggest a number of clusters: the largest one whose clusters are all found in the drawn trees.
 
 A drawn tree *has* a cluster of several if its closest clade has more leaves in common with it than not, and no more
 than half of any other of the clusters (`closest_clades`). For k = 2, 3, … the mean tree is cut into k clusters, and
 
-    S_k = min_A Σ_t w_t [tree t has A]
+    S_k = min_A Σ_t w_t J_t(A) [tree t has A]
 
-is the share of the draws that have the cluster that fewest have. The suggested number is the largest k with S_k of at
-least t; 1 where there is none. Numbers end where a single row would be a cluster, and at 30. Nothing but the posterior
-is asked, and there is no probability of a number, since there is no model behind one.
+is the least stability among them, where the similarity with a clade that is not the cluster's own counts as 0. The
+suggested number is the largest k with S_k of at least 0.75, from where on Hennig calls a cluster valid; 1 where there
+is none. Numbers end where a single row would be a cluster, and at 30. Nothing but the posterior is asked, and there is
+no probability of a number, since there is no model behind one.
 
 S_k is a mean over draws. With e_k its Monte Carlo standard error, the largest k with S_k - 2 e_k and with S_k + 2 e_k
 of at least t are the ends `low` and `high` of the range that other draws might suggest.
@@ -18,17 +19,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit, count, percent
+from ..._runtime.formatting import beside_limit, count
 from ..._runtime.once import once
 from ..._runtime.validation import check_count
 from ...numerics.weighted import effective_sample_size
 from ..diagnostics.ess import series_ess
 from .closest_clades import closest_clades
+from .stability import VALID
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-MIN_SHARE = 0.8  # t, with which most blobs are counted right in `make bench ONLY=n_clusters`; below, clouds are split
 MAX_CLUSTERS = 30  # that are suggested
 _MIN_LEAVES_PER_CLUSTER = 3  # on average
 _N_ERRORS = 2.0  # standard errors that other draws may differ by
@@ -40,8 +41,8 @@ class ClusterSuggestion(NamedTuple):
     n_clusters: int  #: the number suggested
     low: int  #: the smallest number that other draws might suggest
     high: int  #: the largest such number
-    #: the numbers considered (`n_clusters`), and the share of the draws that have the cluster that fewest have
-    #: (`stability`)
+    #: the numbers considered (`n_clusters`), and the least stability of their clusters (`stability`), which counts
+    #: draws without a cluster as 0
     candidates: np.ndarray
     reason: str  #: why, in a sentence; also ``str(suggestion)``
 
@@ -74,12 +75,13 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         if np.bincount(labels).min() == 1:
             end = f"in {k} one would be a single row"
             break
-        is_had = closest_clades(posterior.draws.children, labels).is_had
-        share = posterior.weights @ is_had
-        least.append(float(share.min()))
-        errors.append(_standard_error(posterior, is_had[:, share.argmin()].astype(float)))
-    shares, margin = np.array(least), _N_ERRORS * np.array(errors)
-    low, k, high = (_largest(shares + way * margin) for way in (-1.0, 0.0, 1.0))
+        closest = closest_clades(posterior.draws.children, labels)
+        similar = closest.similarity * closest.is_had
+        stability = posterior.weights @ similar
+        least.append(float(stability.min()))
+        errors.append(_standard_error(posterior, similar[:, stability.argmin()]))
+    margin = _N_ERRORS * np.array(errors)
+    low, k, high = (_largest(np.array(least) + way * margin) for way in (-1.0, 0.0, 1.0))
     suggested = ClusterSuggestion(k, low, high, _table(least), "")
     return suggested._replace(reason=_reason(suggested, end))
 
@@ -87,9 +89,9 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
 usual_suggestion = once(suggest_n_clusters)
 
 
-def _largest(shares: np.ndarray) -> int:
-    """The largest of the numbers 2, 3, … with a share from the limit on; 1 where there is none."""
-    return max((k for k, share in enumerate(shares.tolist(), 2) if share >= MIN_SHARE - 1e-9), default=1)
+def _largest(least: np.ndarray) -> int:
+    """The largest of the numbers 2, 3, … with a least stability from the limit on; 1 where there is none."""
+    return max((k for k, stability in enumerate(least.tolist(), 2) if stability >= VALID - 1e-9), default=1)
 
 
 def _standard_error(posterior: "Posterior", values: np.ndarray) -> float:
@@ -108,18 +110,15 @@ def _table(least: Iterable[float]) -> np.ndarray:
 
 def _reason(suggested: ClusterSuggestion, end: str) -> str:
     """Why this number, in a sentence; `end` says why no larger ones were tried."""
-    k, table = suggested.n_clusters, suggested.candidates
-    share = {
-        int(number): percent(least) if least >= MIN_SHARE else f"{beside_limit(100 * least, 100 * MIN_SHARE, 0)} %"
-        for number, least in table
-    }
-    if not share:
+    k = suggested.n_clusters
+    least = {int(number): beside_limit(stability, VALID, 2) for number, stability in suggested.candidates}
+    if not least:
         return f"1 cluster: {end}."
-    more = f"{k + 1} would not be (one in {share[k + 1]})" if k + 1 in share else end
-    trees = "all sampled trees" if share.get(k) == "100 %" else f"at least {share.get(k)} of the sampled trees"
-    text = f"{'both are' if k == 2 else 'each is'} found in {trees}; {more}"
     if k == 1:
-        text = f"of 2, one is found in only {share[2]} of the sampled trees"
+        text = f"of 2, one is not found in enough of the sampled trees (least similarity {least[2]})"
+    else:
+        more = f"{k + 1} would not be ({least[k + 1]})" if k + 1 in least else end
+        text = f"{'both are' if k == 2 else 'each is'} found in the sampled trees (least similarity {least[k]}); {more}"
     if suggested.low < suggested.high:
         text += f"; other draws might suggest {suggested.numbers}"
     return f"{count(k, 'cluster')}: {text}."

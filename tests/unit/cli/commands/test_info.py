@@ -26,7 +26,7 @@ def test_info_lists_contents_and_convergence(folder, capsys):
     assert "convergence" in shown
     assert "Supports are likely to be 0.1 or more too high: columns vary together" in shown["model"]
     suggestion = ct.load(folder).suggest_n_clusters()
-    numbers = [part.split(":")[0] for part in shown["share of trees"].split(", ")]
+    numbers = [part.split(":")[0] for part in shown["least stability"].split(", ")]
     assert numbers == [f"{number} clusters" for number in suggestion.candidates["n_clusters"]]
     variances = ct.load(folder / "posterior.npz").theta["variances"][:, 1]
     middle = float(shown["variances, b"].split()[0])
