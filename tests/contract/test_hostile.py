@@ -114,9 +114,10 @@ def array_that_claims_48_gigabytes(folder):
     posterior_with(folder, header_with(content=content), {"times.npy": hostile.npy_header((6 * 10**9,)) + bytes(80)})
 
 
-@case("is damaged and cannot be read (times has wrong type, shape or values).")
+@case("is damaged and cannot be read (")
 def array_of_records(folder):
-    content = {"dict": {"times": {"array": "times"}}}
+    rest = dict.fromkeys(("run", "covariance", "transform", "info")) | {"noise": 0.0, "log_weights": None}
+    content = {"dict": {"times": {"array": "times"}, "children": {"array": "times"}, **rest}}
     head = hostile.npy_header((1,), [("x", "<f8")])
     posterior_with(folder, header_with(content=content), {"times.npy": head + bytes(8)})
 
@@ -407,7 +408,7 @@ CALLS = [
         lambda folder: posterior_with(folder, '{"format": "coaltree posterior", "content": ' + "[" * 100_000),
     ),
     ("is not a coaltree posterior file.", lambda folder: posterior_with(folder, "[]")),
-    ("is damaged and cannot be read ('times').", lambda folder: posterior_with(folder, HEADER)),
+    ("is damaged and cannot be read ('run').", lambda folder: posterior_with(folder, HEADER)),
     (
         "is damaged and cannot be read (covariance is not one).",
         lambda folder: crafted_posterior(folder, covariance={"__class__": "Regraft", "fields": {}}),

@@ -8,38 +8,13 @@ import numpy as np
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..model.covariance import Components
-from ..model.data.leaves import leaves_of
-from ..model.data.table import Table
 from ..model.draws import Draws
 from ..model.model import Model
-from ..model.process.noise import NOISE_LEVEL, as_noise, check_errors
-from ..tree.rooted import check_labels
+from ..model.process.noise import NOISE_LEVEL
 from .trees.stacked import check_trees, read_only
 
 if TYPE_CHECKING:
     from .posterior import Posterior
-
-
-def posterior_parts(parts: dict[str, Any]) -> tuple[Model, Draws]:
-    """Model and draws from trees and what is known of their leaves; what does not fit the rest is refused."""
-    children, times = read_only(parts["children"], np.int32), read_only(parts["times"])
-    check_trees(children, times)
-    n = times.shape[1] + 1
-    labels, groups = check_labels(parts["labels"], n), check_groups(parts["groups"], n)
-    n_rows = n if groups is None else len(groups)
-    X, columns = check_table(parts["X"], parts["columns"], n_rows)
-    used, fitted = check_model(X, parts["used"], parts["fitted"])
-    errors, noise = check_errors(parts["errors"], n_rows), as_noise(parts["noise"])
-    if not (parts["transform"] is None or hasattr(parts["transform"], "transform")):
-        raise InputError(f"transform must be a fitted transformer, or None, not {parts['transform']!r}.")
-    row_labels = labels if groups is None else check_labels(parts["row_labels"], n_rows)
-    table = Table(read_only(np.empty((n_rows, 0))) if X is None else X, row_labels, columns)
-    errors = None if errors is None else read_only(errors)
-    leaves = leaves_of(table, noise, groups, labels, errors, are_apart=X is None)
-    model = Model.of_parts(table, leaves, parts["covariance"], noise, used, fitted, parts["transform"], parts["info"])
-    of_trees = ("log_weights", "log_joint", "log_evidence", "theta", "tail_scale", "imputed")
-    draws = Draws(children, times, **{name: parts[name] for name in of_trees}, series=parts["chain"])
-    return model, draws
 
 
 def checked_draws(model: Model, draws: Draws) -> Draws:
@@ -52,9 +27,6 @@ def checked_draws(model: Model, draws: Draws) -> Draws:
     tail_scale = check_array("tail_scale", draws.tail_scale, trees=n_trees, rows=n_rows)
     if tail_scale is not None and not np.all(tail_scale > 0.0):
         raise InputError("tail_scale must hold positive numbers.")
-    n_missing = model.n_missing
-    series = check_array("chain", draws.series, np.int64, trees=n_trees)
-    draws = draws._replace(series=series, times=times)
     return Draws(
         children,
         times,
@@ -64,8 +36,8 @@ def checked_draws(model: Model, draws: Draws) -> Draws:
         {},
         check_theta(draws.theta, n_trees),
         tail_scale,
-        check_array("imputed", draws.imputed, trees=n_trees, missing_entries=n_missing),
-        series,
+        check_array("imputed", draws.imputed, trees=n_trees, missing_entries=model.n_missing),
+        check_array("chain", draws.series, np.int64, trees=n_trees),
     )
 
 

@@ -23,10 +23,10 @@ from ..._runtime.atomic_write import as_path, check_writable
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
 from ..._runtime.random_streams import seed_of
-from ..._runtime.schema import Array, Value, check_fields, is_finite
+from ..._runtime.schema import check_fields, is_array, is_text
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import PathLike, ProgressLike, RandomState
-from ..._runtime.validation import at_most_jobs
+from ..._runtime.validation import at_most_jobs, is_whole
 from ...errors import CoaltreeWarning, InputError, is_interruption, warn_of_result
 from ...model.draws import Draws, concatenate
 from ...model.model import Model
@@ -411,27 +411,31 @@ class Run:
         def are_leaves(numbers: np.ndarray) -> bool:
             return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
 
+        traces = is_array("f", (self.n_chains, iteration), lambda values: bool(np.isfinite(values).all()))
+        neighbors = is_array("i", (None, n, None), are_leaves)
         return _PLAIN | {
-            "log_joints": Array("f", (self.n_chains, iteration), is_finite, optional=not has_traces),
-            "info": {name: Array("f", ((n_draws + 1) * self.n_chains,)) for name in dict(info)},
-            "neighbors": dict.fromkeys(chains, Array("i", (None, n, None), are_leaves, optional=not has_neighbors)),
-            "rng": dict.fromkeys(chains, Value(dict)),  # NumPy checks the rest
+            "log_joints": traces if has_traces else lambda value: value is None or traces(value),
+            "info": {name: is_array("f", ((n_draws + 1) * self.n_chains,)) for name in dict(info)},
+            "neighbors": dict.fromkeys(
+                chains, neighbors if has_neighbors else lambda value: value is None or neighbors(value)
+            ),
+            "rng": dict.fromkeys(chains, lambda value: isinstance(value, dict)),  # NumPy checks the rest
         }
 
 
-def _is_count(value: int) -> bool:
-    return value >= 0
+def _is_count(value: Any) -> bool:
+    return is_whole(value) and value >= 0
 
 
 _PLAIN = {  # of a checkpoint
-    "coaltree": Value(str),
-    "fingerprint": Value(str),
-    "seed": Value(int, _is_count),
-    "iteration": Value(int, _is_count),
-    "n_warmup": Value(int, _is_count, optional=True),
-    "thin": Value(int, lambda thin: thin > 0),
-    "next_check": Value(int),
-    "reason": Value(str),
+    "coaltree": is_text,
+    "fingerprint": is_text,
+    "seed": _is_count,
+    "iteration": _is_count,
+    "n_warmup": lambda value: value is None or _is_count(value),
+    "thin": lambda value: _is_count(value) and value > 0,
+    "next_check": is_whole,
+    "reason": is_text,
 }
 
 

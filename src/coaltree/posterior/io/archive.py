@@ -13,7 +13,6 @@ import numpy as np
 
 from ... import samplers
 from ..._runtime import archive
-from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
 from ...errors import InputError, warn_of_result
 from ...model import covariance
@@ -80,67 +79,36 @@ def load(path: PathLike) -> Posterior:
 
 
 def read(path: PathLike) -> tuple[Posterior, dict[str, Any] | None]:
-    """A posterior and, of a checkpoint, its run, each field checked but those of the run."""
+    """A posterior and, of a checkpoint, its run, its fields checked by what takes them; not those of the run."""
     content = archive.read(path, _KIND, _VERSION)
     try:
-        check_fields(content, _fields(content))
         run = content.pop("run")
         for name in ("covariance", "noise", "transform", "info"):
             content[name] = _revived(content[name])
-        if content["transform"] is not None and content["transform"].n_features_in_ != np.shape(content["X"])[-1]:
-            raise ValueError("transform.n_features_in_ has wrong type, shape or values")
         posterior = posterior_of_trees(**content)
-        _check_model(posterior)
+        _check_values(posterior)
         return with_log_weights(posterior, content["log_weights"]), run
     except Exception as error:  # whatever wrong values may lead to
         raise archive.damaged(path, error) from None
 
 
-def _fields(content: Any) -> dict[str, Any]:
-    """What each field of a saved posterior is; what the fields are to each other, `Posterior` checks."""
-    if np.ndim(content["times"]) != 2:
-        raise ValueError("times has wrong type, shape or values")
-    n_trees, n_merges = np.shape(content["times"])
-    n_rows = n_merges + 1 if content["groups"] is None else len(content["groups"])
-    d = 0 if content["X"] is None else np.shape(content["X"])[-1]
-    return {
-        "children": Array("i", (n_trees, n_merges, 2)),
-        "times": Array("f", (n_trees, n_merges), is_finite),
-        "log_weights": Array("f", (n_trees,)),
-        "log_joint": Array("f", (n_trees,), optional=True),
-        "log_evidence": Value((int, float), lambda value: value == value, optional=True),  # not NaN
-        "labels": Value(list, are_names),
-        "theta": {name: Array("f", (n_trees, ...), is_finite) for name in dict(content["theta"])},
-        "chain": Array("i", (n_trees,), optional=True),
-        "X": Array("f", (n_rows, None), _has_squares, optional=True),
-        "columns": Value(list, are_names, optional=True),
-        "covariance": Value(dict, optional=True),
-        "noise": Value((int, float, dict)),
-        "errors": Array("f", (n_rows,), lambda errors: is_finite(errors) and (errors >= 0).all(), optional=True),
-        "groups": Array("i", (n_rows,), optional=True),
-        "row_labels": Value(list, are_names, optional=True),
-        "tail_scale": Array("f", (n_trees, n_rows), is_finite, optional=True),
-        "imputed": Array("f", (n_trees, None), is_finite, optional=True),
-        "used": Array("i", (None,), lambda used: ((used >= 0) & (used < d)).all(), optional=True),
-        "fitted": Array("f", (n_rows, None), _has_squares, optional=True),
-        "transform": Value(dict, optional=True),  # its fields are checked where it is read
-        "info": Value(dict),
-        "run": Value(dict, optional=True),
-    }
-
-
-def _has_squares(X: np.ndarray) -> bool:
-    return bool(np.nanmax(np.abs(X), initial=0.0) < _MAX_VALUE)
-
-
-def _check_model(posterior: Posterior) -> None:
-    value, X = posterior.model.covariance, posterior.model.X
-    if X is not None and posterior.draws.imputed is None and posterior.model.n_missing:
+def _check_values(posterior: Posterior) -> None:
+    """Refuse numbers that are not finite or too large, and parts that do not fit, which a posterior would take."""
+    model, draws = posterior.model, posterior.draws
+    learnt = [values for values in (draws.tail_scale, draws.imputed, *draws.theta.values()) if values is not None]
+    tables = [table for table in (model.X, model.fitted) if table is not None]
+    if np.isnan(draws.log_evidence or 0.0) or not all(np.isfinite(values).all() for values in learnt):
+        raise ValueError("draws of theta, tail_scale, imputed or log_evidence are not finite")
+    if any(np.nanmax(np.abs(table), initial=0.0) >= _MAX_VALUE for table in tables):
+        raise ValueError("X has infinite values, or too large ones")
+    if model.X is not None and draws.imputed is None and model.n_missing:
         raise ValueError("X has missing values, of which there are no draws")
-    if value is not None and not isinstance(value, covariance.Covariance):
+    if model.transform is not None and (model.X is None or model.transform.n_features_in_ != model.X.shape[1]):
+        raise ValueError("transform is of another number of columns")
+    if model.covariance is not None and not isinstance(model.covariance, covariance.Covariance):
         raise ValueError("covariance is not one")
-    if value is not None and X is not None:
-        value.check(len(posterior.model.used_columns))
+    if model.covariance is not None and model.X is not None:
+        model.covariance.check(len(model.used_columns))
 
 
 def _plain(value: Any, where: str) -> Any:
