@@ -53,29 +53,26 @@ def read_annotations(table: Any, labels: Sequence[str], what: str = "classes") -
 def annotations_of(posterior: "Posterior") -> list[LeafAnnotation]:
     """The columns that a posterior keeps; one that is empty or does not fit its leaves is passed over."""
     kept = posterior.info.get(KEPT)
-    if not isinstance(kept, dict):
-        return []
-
-    def fits(values: Any) -> bool:
-        is_of_leaves = isinstance(values, list) and len(values) == posterior.n
-        return is_of_leaves and all(isinstance(one, str) for one in values) and any(map(_text, values))
-
-    fitting = {str(name): values for name, values in kept.items() if fits(values)}
+    columns = kept.items() if isinstance(kept, dict) else ()
+    lists = {str(name): values for name, values in columns if isinstance(values, list) and len(values) == posterior.n}
+    fitting = {
+        name: values
+        for name, values in lists.items()
+        if all(isinstance(value, str) for value in values) and any(map(_text, values))
+    }
     return read_annotations(fitting, posterior.labels)
 
 
 def in_order(classes: Iterable[str]) -> list[str]:
     """Classes in the order that people expect: numbers by size, and numbers within text, too ("plot 2", "plot 10")."""
     names = list(classes)
-    if not any(math.isnan(_number(text)) for text in names):
-        return sorted(names, key=lambda text: (_number(text), text))
+    are_numbers = not any(math.isnan(_number(text)) for text in names)
 
-    def parts(text: str) -> list[tuple[int, str]]:
-        # of two numbers without zeros at the front the longer one is larger
-        pieces = enumerate(re.split(r"([0-9]+)", text))  # text, number, text, …
-        return [(len(piece.lstrip("0")), piece.lstrip("0")) if k % 2 else (0, piece) for k, piece in pieces]
+    def key(text: str) -> tuple[list[Any], str]:
+        parts = re.split(r"([0-9]+)", text)  # text, number, text, …
+        return [_number(text)] if are_numbers else [float(x) if k % 2 else x for k, x in enumerate(parts)], text
 
-    return sorted(names, key=lambda text: (parts(text), text))
+    return sorted(names, key=key)
 
 
 def of_leaves(values: Sequence[str], groups: np.ndarray | None) -> list[str]:

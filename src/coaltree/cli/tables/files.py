@@ -166,13 +166,11 @@ def _rises(cells: Sequence[str], decimal: str | None) -> bool:
 def _read_excel(
     path: Path, header: bool | None, decimal: str | None, sheet: str | None
 ) -> tuple[pandas.DataFrame, str]:
-    # Only a book that is read whole says which rows are hidden.
-    with pandas.ExcelFile(path, engine="openpyxl", engine_kwargs={"read_only": False}) as book:
+    with pandas.ExcelFile(path, engine="openpyxl") as book:
         name = str(book.sheet_names[0]) if sheet is None else sheet
         if name not in book.sheet_names:
             raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {shortlist(book.sheet_names)}.")
         cells = pandas.read_excel(book, sheet_name=name, header=None, dtype=object, keep_default_na=False, na_values=[])
-        n_hidden = sum(row.hidden for row in book.book[name].row_dimensions.values())
     cells.index = pandas.RangeIndex(1, len(cells) + 1, name="row")
 
     def text(cell: Any) -> str:
@@ -183,14 +181,11 @@ def _read_excel(
         return "" if math.isnan(cell) else shown.replace(".", decimal or ".")
 
     frame, read_as = with_header(cells.map(text), header, decimal)
-    hidden = f", {count(n_hidden, 'row')} among them hidden in Excel" if n_hidden else ""
-    return frame, f"sheet {name!r}, {read_as}{hidden}"
+    return frame, f"sheet {name!r}, {read_as}"
 
 
 def _read_parquet(path: Path) -> tuple[pandas.DataFrame, str]:
-    frame = pandas.read_parquet(path)
-    names = None if isinstance(frame.index, pandas.RangeIndex) else frame.index.astype(str)
-    return _numbered(frame.set_axis([str(name) for name in frame], axis=1), names), ""
+    return _numbered(pandas.read_parquet(path)), ""
 
 
 def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]:
@@ -210,18 +205,16 @@ def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]
     X = arrays[name]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise TableError(f"expected a table of numbers, not an array of shape {X.shape} and type {X.dtype}.")
-    labels, columns = arrays.get("labels"), arrays.get("columns", np.arange(X.shape[1]))
-    if columns.shape != X.shape[1:] or (labels is not None and labels.shape != X.shape[:1]):
-        raise TableError(f"the array has shape {X.shape}, but labels or columns are of another length.")
-    frame = pandas.DataFrame(X, columns=columns.astype(str))
-    return _numbered(frame, None if labels is None else labels.astype(str)), "" if name == "X" else f"array {name!r}"
+    frame = pandas.DataFrame(X, arrays.get("labels"), arrays.get("columns"))
+    return _numbered(frame), "" if name == "X" else f"array {name!r}"
 
 
-def _numbered(frame: pandas.DataFrame, names: Sequence[str] | None) -> pandas.DataFrame:
+def _numbered(frame: pandas.DataFrame) -> pandas.DataFrame:
     """The table with its rows numbered, and their names, if they have any, in a first column without heading."""
     if frame.empty:
         raise TableError("the file is empty; expected rows and columns.")
-    frame = frame.set_axis(pandas.RangeIndex(1, len(frame) + 1, name="row"))
+    names = None if isinstance(frame.index, pandas.RangeIndex) else frame.index.astype(str)
+    frame = frame.set_axis(list(map(str, frame)), axis=1).set_axis(pandas.RangeIndex(1, len(frame) + 1, name="row"))
     if names is not None:
         frame.insert(0, "", np.asarray(names, dtype=object), allow_duplicates=True)
     return frame

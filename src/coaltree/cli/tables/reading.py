@@ -24,12 +24,9 @@ from .files import NAME_HEADINGS, SUFFIXES, TableError, read_cells
 from .numbers import advice, is_date, is_missing, read_numbers
 
 MAX_SHOWN = 6  # columns in the description of a table
-MAX_CLASSES = 10  # distinct whole numbers of a column that may be classes
-MIN_ROWS_PER_CLASS = 5  # below which so few distinct numbers mean nothing
-ID_WORDS = {"id", "ids", "index", "key", "no", "nr", "num", "number", "row", "rowid"}
-CLASS_WORDS = {
-    "category", "class", "classes", "cluster", "clusters", "diagnosis", "grade", "group", "kind", "label", "labels",
-    "outcome", "species", "target", "type", "y",
+NAMES_OR_CLASSES = {
+    "category", "class", "cluster", "diagnosis", "group", "id", "index", "label", "no", "nr", "row", "species",
+    "target",
 }  # fmt: skip
 
 
@@ -89,21 +86,14 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
 
 
 def column_hints(table: Table) -> list[str]:
-    """A sentence for each column of whole numbers that is probably no measurement but a class or a row number."""
-    hints, n = [], len(table.values)
-    for name, column in zip(table.features or (), table.values.T, strict=bool(table.features)):
-        observed, words = column[~np.isnan(column)], set(re.split(r"[^a-z]+", name.lower()))
-        n_values = len(np.unique(observed))
-        counts_rows = n > MAX_CLASSES and bool((np.abs(np.diff(observed)) == 1.0).all())
-        are_ids = n_values == n > 1 and (counts_rows or words & ID_WORDS)
-        are_classes = 1 < n_values <= min(MAX_CLASSES, n / MIN_ROWS_PER_CLASS) and words & CLASS_WORDS
-        if (observed == np.rint(observed)).all() and (are_ids or are_classes):
-            hints.append(
-                f"column {name!r} has {n_values} distinct whole numbers, as {'names' if are_ids else 'classes'} have; "
-                f"leave it out with {_options('drop', [name])}, or compare it with the clusters with "
-                f"{_options('label', [name])}, unless it is a measurement."
-            )
-    return hints
+    """A sentence for each column of whole numbers whose heading says that they are names or classes of the rows."""
+    return [
+        f"column {name!r} has whole numbers, and its heading is one of names or classes; leave it out with "
+        f"{_options('drop', [name])}, or compare it with the clusters with {_options('label', [name])}, unless it is a "
+        "measurement."
+        for name, column in zip(table.features or (), table.values.T, strict=bool(table.features))
+        if NAMES_OR_CLASSES & set(re.split(r"[^a-z]+", name.lower())) and not (column % 1 > 0).any()
+    ]
 
 
 def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, file: str) -> TableFile:

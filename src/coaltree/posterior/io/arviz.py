@@ -7,7 +7,6 @@ import numpy as np
 from ..._runtime.typing import ProgressLike
 from ..._runtime.validation import check_choice
 from ...errors import InputError, warn_of_result
-from ...model.covariance import InverseWishart
 from ...numerics.weighted import pick_evenly
 from ..diagnostics.ess import last_of_chains
 from ..predictive.loo import cached_densities, check_n_draws, thinned
@@ -42,9 +41,6 @@ def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | Non
     groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
-    prior = _prior_draws(posterior)
-    if prior:
-        groups["prior"] = prior
     added: dict[str, Any] = {}
     if log_likelihood is not None and has_densities(posterior):
         parts = log_parts(posterior, index)
@@ -86,21 +82,6 @@ def _named_dimensions(posterior: "Posterior") -> dict[str, Any]:
     }
     used = {dimension for dimensions in dims.values() for dimension in dimensions}
     return {"dims": dims, "coords": dict.fromkeys(sorted(used), columns)}
-
-
-def _prior_draws(posterior: "Posterior") -> dict[str, np.ndarray]:
-    """{name: (1, draws, …)} of the learnt parameters of the covariance whose priors can be drawn from."""
-    samples = {}
-    rng = np.random.default_rng(0)
-    for name, prior in getattr(posterior.model.covariance, "priors", {}).items():
-        if name not in posterior.theta:
-            continue
-        size = None if isinstance(prior, InverseWishart) else posterior.theta[name].shape[1:]
-        try:
-            samples[name] = np.stack([prior.sample(rng, size) for _ in range(500)])[None]
-        except InputError:  # improper
-            continue
-    return samples
 
 
 def _row_densities(

@@ -19,18 +19,15 @@ if TYPE_CHECKING:
 
 
 def leaf_index(posterior: "Posterior") -> "pandas.Index":
-    """The leaves as the index that the fitted table had, or as one of its kind."""
-    index = posterior.model.index
-    return read_index(posterior.labels, posterior.info.get(INDEX)) if index is None else index
-
-
-def read_index(labels: Sequence[str], description: Any) -> "pandas.Index":
-    """The leaves as the index that was described, and as text where that does not fit them."""
+    """The leaves as the index that the fitted table had, or as one of its kind; text where that does not fit them."""
+    if posterior.model.index is not None:
+        return posterior.model.index
     import pandas
 
-    kept = description if isinstance(description, dict) else {}
+    described = posterior.info.get(INDEX)
+    kept = described if isinstance(described, dict) else {}
     name = kept.get("name")
-    texts = pandas.Index(list(labels), name=name if isinstance(name, str) else None)
+    texts = pandas.Index(list(posterior.labels), name=name if isinstance(name, str) else None)
     try:
         return texts.astype(np.int64) if kept.get("is_integer") is True else texts
     except (TypeError, ValueError, OverflowError):  # 64 bits, other labels, a crafted file
@@ -84,9 +81,9 @@ def summary(posterior: "Posterior", n_clusters: int | None) -> "pandas.DataFrame
     return pandas.DataFrame(columns, pandas.RangeIndex(1, answer.n_clusters + 1, name="cluster"))
 
 
-def in_leaf_order(values: Any, labels: Sequence[str], are_rows_of_array: bool = False) -> Any:
-    """One value for each leaf: a Series by its index, all else, or beside rows of an array, as it stands."""
-    if not hasattr(values, "iloc") or isinstance(values, type) or are_rows_of_array:
+def in_leaf_order(values: Any, labels: Sequence[str]) -> Any:
+    """One value for each leaf: a Series by its index, all else as it stands."""
+    if not hasattr(values, "iloc") or isinstance(values, type):
         return values
     own, numbers = list(map(str, values.index)), list(map(str, range(len(labels))))
     if list(labels) != numbers:
@@ -104,5 +101,5 @@ def in_order_of(values: Any, named: Any) -> Any:
     info = getattr(named, "info", None)
     if info is not None and INDEX in info:
         return aligned("this Series", values, named.labels)
-    are_numbers = list(named.labels) == list(map(str, range(len(named.labels))))
-    return in_leaf_order(values, named.labels, info is not None and are_numbers)
+    are_rows_of_array = info is not None and list(named.labels) == list(map(str, range(len(named.labels))))
+    return values if are_rows_of_array else in_leaf_order(values, named.labels)

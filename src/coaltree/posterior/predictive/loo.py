@@ -80,7 +80,14 @@ class LeaveOneOut:
 
 def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progress: ProgressLike) -> LeaveOneOut:
     """Leave-one-out of a posterior; `Posterior.loo` explains the parameters."""
-    draws, weights = draws_for(posterior, n_draws)
+    require_densities(posterior, "leave-one-out")
+    require_fixed_directions(posterior)
+    n_draws = check_n_draws(posterior, n_draws)
+    if posterior.draws.has_equal_weights:  # spread evenly over the chains
+        draws = thinned(last_of_chains(posterior.draws.chain), n_draws).ravel()
+        weights = np.full(len(draws), 1.0 / len(draws))
+    else:
+        draws, weights = pick_trees(posterior.weights, n_draws)
     densities = cached_densities(posterior, draws, n_jobs, progress)
     result = from_densities(posterior, densities, np.log(weights))
     n_influential = int(np.sum(result.pareto_k > _MAX_K))
@@ -92,17 +99,6 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
             stacklevel=4,
         )
     return result
-
-
-def draws_for(posterior: "Posterior", n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the draws that are used, spread evenly over the chains or by weight, and what each then counts."""
-    require_densities(posterior, "leave-one-out")
-    require_fixed_directions(posterior)
-    n_draws = check_n_draws(posterior, n_draws)
-    if not posterior.draws.has_equal_weights:
-        return pick_trees(posterior.weights, n_draws)
-    draws = thinned(last_of_chains(posterior.draws.chain), n_draws).ravel()
-    return draws, np.full(len(draws), 1.0 / len(draws))
 
 
 def check_n_draws(posterior: "Posterior", n_draws: int | None) -> int:

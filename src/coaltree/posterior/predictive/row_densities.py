@@ -48,7 +48,6 @@ def row_densities(
     watch: Callable[[int, int], object] | None = None,
 ) -> RowDensities:
     """Log Z of every row that is no copy, for these draws; `watch` is told how many are done."""
-    require_densities(posterior, "leave-one-out")
     model = posterior.model
     n = model.n
     if n < _MIN_ROWS:
