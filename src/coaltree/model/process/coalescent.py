@@ -45,3 +45,25 @@ def simulate_tree(n: int, rng: np.random.Generator, labels: Iterable[Any] | None
         lineages[i] = n + k
         lineages[j] = lineages[m - 1]  # so that the m - 1 lineages left come first
     return Tree(children, times, labels)
+
+
+def lateness(children: np.ndarray) -> np.ndarray:
+    """(n,) how late each leaf joins another: 1 / m, m the number of lineages left before it does."""
+    n = len(children) + 1
+    late = np.empty(2 * n - 1)
+    late[np.asarray(children)] = (1.0 / np.arange(n, 1, -1))[:, None]
+    return late[:n]
+
+
+def mean_lateness(n: int, rng: np.random.Generator) -> float:
+    """The mean of `lateness` over the leaves of a tree drawn from the coalescent.
+
+    Any two of the lineages that are left are equally likely to merge next, whether they are single leaves or not.
+    """
+    single, total = n, 0.0
+    for m, u in zip(range(n, 1, -1), rng.random(n - 1).tolist(), strict=True):
+        both, one = single * (single - 1), 2 * single * (m - single)  # of m (m - 1) ordered pairs
+        joined = 2 if u * m * (m - 1) < both else 1 if u * m * (m - 1) < both + one else 0
+        single -= joined
+        total += joined / m
+    return total / n

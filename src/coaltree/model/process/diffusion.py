@@ -64,12 +64,12 @@ def join_distance(w1: float, w2: float, eps_1j: float, eps_2j: float, eps_12: fl
 
 
 class Messages(NamedTuple):
-    """Upward messages of all 2n - 1 nodes, and per merge the variance and squared length of its difference."""
+    """Upward messages of all 2n - 1 nodes, and per merge the variance of its difference and its contrast."""
 
     mean: np.ndarray  # (2n - 1, p)
     var: np.ndarray  # (2n - 1,)
     v: np.ndarray  # (n - 1,)
-    eps: np.ndarray  # (n - 1,)
+    U: np.ndarray  # (n - 1, p) differences over √v; as they are where v = 0
 
 
 @jit(inline="always")
@@ -81,17 +81,15 @@ def variance_at(c: int, k: int, times: np.ndarray, var: np.ndarray) -> float:
 
 @jit
 def _pass_up(
-    children: np.ndarray, times: np.ndarray, mean: np.ndarray, var: np.ndarray, v: np.ndarray, eps: np.ndarray
+    children: np.ndarray, times: np.ndarray, mean: np.ndarray, var: np.ndarray, v: np.ndarray, U: np.ndarray
 ) -> None:
     n = children.shape[0] + 1
     for k in range(n - 1):
         i, j = children[k, 0], children[k, 1]
         v[k], w1, w2, var[n + k] = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
-        squared = 0.0
-        for f in range(mean.shape[1]):
-            difference = mean[i, f] - mean[j, f]
-            squared += difference * difference
-        eps[k] = squared
+        scale = 1.0 / math.sqrt(v[k]) if v[k] > 0.0 else 1.0
+        for f in range(U.shape[1]):
+            U[k, f] = (mean[i, f] - mean[j, f]) * scale
         blend(w1, mean[i], w2, mean[j], mean[n + k])
 
 
@@ -104,17 +102,15 @@ def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: V
 
         s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v .
 
-    Only squared distances ε between means are needed, too, because they obey a Lance–Williams recurrence.
-
     `leaf_var` is the variance of every leaf, or (n,) of each.
     """
     n, p = W.shape
     mean, var = np.empty((2 * n - 1, p)), np.empty(2 * n - 1)
     mean[:n] = W
     var[:n] = leaf_var
-    v, eps = np.empty(n - 1), np.empty(n - 1)
-    _pass_up(np.ascontiguousarray(children), np.ascontiguousarray(times), mean, var, v, eps)
-    return Messages(mean, var, v, eps)
+    up = Messages(mean, var, np.empty(n - 1), np.empty((n - 1, p)))
+    _pass_up(np.ascontiguousarray(children), np.ascontiguousarray(times), *up)
+    return up
 
 
 def log_likelihood(
@@ -135,10 +131,10 @@ def log_likelihood(
     up = messages(children, times, W, leaf_var)
     d = W.shape[1] if d is None else d
     proper = up.v > 0.0
-    if np.any(up.eps[~proper] > 0.0):
+    if up.U[~proper].any():
         return -math.inf
-    v, eps = up.v[proper], up.eps[proper]
-    return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + (eps / v).sum()))
+    v = up.v[proper]
+    return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + np.vdot(up.U, up.U)))
 
 
 def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances = 0.0) -> np.ndarray:
@@ -148,9 +144,7 @@ def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: 
     have fewer than n - 1 rows.
     """
     up = messages(children, times, X, leaf_var)
-    proper = up.v > 0.0
-    i, j = np.asarray(children)[proper].T
-    return np.asarray((up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None])
+    return up.U[up.v > 0.0]
 
 
 class ContrastsAt:
@@ -161,30 +155,13 @@ class ContrastsAt:
     """
 
     def __init__(self, children: np.ndarray, times: np.ndarray, X: np.ndarray) -> None:
-        n, p = X.shape
         self._tree = np.ascontiguousarray(children), np.ascontiguousarray(times)
-        self._mean, self._var = np.empty((2 * n - 1, p)), np.empty(2 * n - 1)
-        self._mean[:n] = X
-        self._U = np.empty((n - 1, p))
+        self._up = messages(*self._tree, X)
 
     def __call__(self, leaf_var: Variances) -> tuple[np.ndarray, float]:
-        self._var[: len(self._U) + 1] = leaf_var
-        return self._U, _contrasts(*self._tree, self._mean, self._var, self._U)
-
-
-@jit
-def _contrasts(children: np.ndarray, times: np.ndarray, mean: np.ndarray, var: np.ndarray, U: np.ndarray) -> float:
-    n = children.shape[0] + 1
-    log_v = 0.0
-    for k in range(n - 1):
-        i, j = children[k, 0], children[k, 1]
-        v, w1, w2, var[n + k] = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
-        scale = 1.0 / math.sqrt(v)
-        for f in range(U.shape[1]):
-            U[k, f] = (mean[i, f] - mean[j, f]) * scale
-        blend(w1, mean[i], w2, mean[j], mean[n + k])
-        log_v += math.log(v)
-    return log_v
+        self._up.var[: len(self._up.v) + 1] = leaf_var
+        _pass_up(*self._tree, *self._up)
+        return self._up.U, float(np.log(self._up.v).sum())
 
 
 def squared_distances(W: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from ...model.covariance import Components, Diagonal, Scaled, Spherical
 from ...model.covariance.components import MIN_COMPONENTS
 from ...model.data.columns import rows_for_full
 from ...model.data.transform import Preprocessor
-from ...model.process.contrasts import lateness
+from ...model.process.coalescent import lateness
 from .check_statistics import Result, pairs_of
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from ...model.covariance import Scaled
 from ...model.covariance.base import column_variances
 from ...model.data.replicates import replicates_of
 from ...model.model import Model
-from ...model.process import contrasts
-from ...model.process.diffusion import simulate_data
+from ...model.process.coalescent import lateness, mean_lateness
+from ...model.process.diffusion import Messages, messages, simulate_data
 from ...model.process.noise import row_variances
 from ...numerics.weighted import pick_trees
 from ...tree.merges import layout, restricted
@@ -248,35 +248,35 @@ class _DrawnTree:
         self._learns_spread = statistics.learns_spread(covariance)
         self._set_variances = rows.set_variances
         self._whitener, self._sd = covariance.whitener(d), np.sqrt(covariance.diagonal(d))
-        self.values = contrasts.values_of_rows(self._tree, X / self._sd, self._leaf_var)
+        self.values = messages(self._tree.children, self._tree.times, X / self._sd, self._leaf_var)
         sizes = layout(self._tree.children).size[self._tree.children]
         self._side = np.sign(sizes[:, 1] - sizes[:, 0])
 
     def observed(self) -> View:
         """The view of the data."""
-        late = float(contrasts.lateness(self._leaf_children).mean())
+        late = float(lateness(self._leaf_children).mean())
         log_scales = None if self._tail_scale is None else np.log(self._tail_scale)
         return self._view(self.values, late, log_scales)
 
     def replicated(self, rng: np.random.Generator) -> View:
         """A view of rows and trees that the model draws."""
         X = simulate_data(self._tree, len(self._sd), rng, self._whitener.color, self._leaf_var) / self._sd
-        values = contrasts.values_of_rows(self._tree, X, self._leaf_var)
+        values = messages(self._tree.children, self._tree.times, X, self._leaf_var)
         if self._set_variances:
             values = _scaled_again(values, X.std(axis=0))
         log_scales, half_df = None, self._half_df
         if self._tail_scale is not None:
             log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
-        late = contrasts.mean_lateness(len(self._leaf_children) + 1, rng)
+        late = mean_lateness(len(self._leaf_children) + 1, rng)
         return self._view(values, late, log_scales)
 
-    def _view(self, values: contrasts.Values, late: float, log_scales: np.ndarray | None) -> View:
-        E, level = self._whitener.whiten(values.contrasts * self._sd), values.means[self._tree.n :]
-        return View(E, values.contrasts, level, self._side, late, log_scales, self._learns_spread)
+    def _view(self, values: Messages, late: float, log_scales: np.ndarray | None) -> View:
+        E, level = self._whitener.whiten(values.U * self._sd), values.mean[self._tree.n :]
+        return View(E, values.U, level, self._side, late, log_scales, self._learns_spread)
 
 
-def _scaled_again(values: contrasts.Values, sd: np.ndarray) -> contrasts.Values:
+def _scaled_again(values: Messages, sd: np.ndarray) -> Messages:
     """`Scaled` takes its columns' variances from the data: so it does from those that are drawn, at the same total."""
-    U = values.contrasts / sd
-    c = math.sqrt(np.square(values.contrasts).sum() / np.square(U).sum())
-    return values._replace(contrasts=c * U, means=c / sd * values.means)
+    U = values.U / sd
+    c = math.sqrt(np.square(values.U).sum() / np.square(U).sum())
+    return values._replace(U=c * U, mean=c / sd * values.mean)

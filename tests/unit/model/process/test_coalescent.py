@@ -1,11 +1,19 @@
-"""The prior over trees: rates, density, simulation."""
+"""The prior over trees: rates, density, simulation, how late leaves join."""
 
 import numpy as np
 import pytest
 
 from coaltree.errors import InputError
-from coaltree.model.process.coalescent import log_prior, rates, simulate_tree, standardized_gaps
+from coaltree.model.process.coalescent import (
+    lateness,
+    log_prior,
+    mean_lateness,
+    rates,
+    simulate_tree,
+    standardized_gaps,
+)
 from coaltree.model.process.simulation import simulate
+from tests.reference import contrasts as reference_contrasts
 from tests.reference import likelihood as reference
 from tests.reference.evidence import leaf_sets, ranked_topologies
 
@@ -54,3 +62,21 @@ def test_simulate_tree_is_repeatable_and_checks_n():
     for bad in (1, 0, -2, 2.5, True, "7"):
         with pytest.raises(InputError, match="n must be a whole number of at least 2, not"):
             simulate(bad, d=2)
+
+
+def test_lateness_equals_the_transcription():
+    for seed in range(20):
+        tree = simulate_tree(40, np.random.default_rng(seed))
+        np.testing.assert_allclose(lateness(tree.children), reference_contrasts.lateness(tree.children.tolist()))
+
+
+def test_lateness_is_that_of_the_coalescent():
+    rng = np.random.default_rng(1)
+    drawn = np.array([mean_lateness(30, rng) for _ in range(2000)])
+    of_trees = np.array([lateness(simulate_tree(30, rng).children).mean() for _ in range(2000)])
+    error = np.hypot(drawn.std(), of_trees.std()) / np.sqrt(2000)
+    assert abs(drawn.mean() - of_trees.mean()) < 4.0 * error
+    assert abs(np.log(drawn.std() / of_trees.std())) < 0.15
+    assert abs(mean_lateness(30, rng) - of_trees.mean()) < 10 * of_trees.std()
+    caterpillar = [[0, 1], *([30 + k, k + 2] for k in range(28))]
+    assert lateness(np.array(caterpillar)).mean() > of_trees.mean() + 10 * error  # negative control
