@@ -367,7 +367,7 @@ class Model(NamedTuple):
         """Draws over all rows of the table, from those over the distinct ones."""
         children, times = self.leaves.distinct.expand(draws.children, draws.times)
         scales = None if draws.tail_scale is None else draws.tail_scale[:, self.leaves.places]
-        return draws._replace(children=children, times=times, tail_scale=scales)
+        return draws._replace(children=children.astype(np.int32), times=times, tail_scale=scales)
 
     def contract(self, draws: Draws) -> Draws:
         """Undo `expand`."""

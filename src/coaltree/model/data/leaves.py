@@ -14,42 +14,8 @@ from .replicates import Replicates, replicates_of
 from .table import Table, check_names
 
 
-class Distinct(NamedTuple):
-    """Which rows are copies of which: row i equals distinct row ``group[i]``, first seen at ``first[group[i]]``.
-
-    Copies have no density under the model without a fixed noise: they are merged at time 0 before sampling, and put
-    back on the trees by `expand`. Trees are drawn over the distinct leaves.
-    """
-
-    first: np.ndarray  # (g,) row numbers
-    group: np.ndarray  # (n,)
-
-    @property
-    def n_copies(self) -> int:
-        """How many rows repeat an earlier one."""
-        return len(self.group) - len(self.first)
-
-    def expand(self, children: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Turn trees over the g distinct rows, (T, g-1, 2) and (T, g-1), into trees over all n rows."""
-        n, g = len(self.group), len(self.first)
-        if n == g:
-            return children, times
-        node_of_group = self.first.copy()
-        merges_of_copies = []
-        for i in np.flatnonzero(self.first[self.group] != np.arange(n)):
-            merges_of_copies.append((node_of_group[self.group[i]], i))
-            node_of_group[self.group[i]] = n + len(merges_of_copies) - 1
-        copies = len(merges_of_copies)
-        new_node = np.concatenate([node_of_group, n + copies + np.arange(g - 1)])
-        zero_merges = np.broadcast_to(np.array(merges_of_copies), (len(times), copies, 2))
-        return (
-            np.concatenate([zero_merges, new_node[children]], axis=1).astype(np.int32),
-            np.concatenate([np.zeros((len(times), copies)), times], axis=1),
-        )
-
-
-def find_distinct(values: np.ndarray) -> Distinct:
-    """Group identical rows (n, d); those with missing entries (NaN) are equal to no other.
+def find_distinct(values: np.ndarray) -> Replicates:
+    """Group identical rows (n, d) as one leaf each; those with missing entries (NaN) are equal to no other.
 
     Rows are compared after centring, as samplers see them: a difference that centring rounds away counts as none.
     """
@@ -60,7 +26,7 @@ def find_distinct(values: np.ndarray) -> Distinct:
     _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     # of shape (n, 1) in NumPy 2.0
     twin = np.where(np.isnan(rows).any(axis=1), everyone, first[group.ravel()])
-    return Distinct(*np.unique(twin, return_inverse=True))
+    return replicates_of(np.unique(twin, return_inverse=True)[1])
 
 
 class Leaves(NamedTuple):
@@ -68,7 +34,7 @@ class Leaves(NamedTuple):
 
     labels: tuple[str, ...]  # names of all leaves
     groups: np.ndarray | None  # (rows of the table,) the leaf of each, where groups were given
-    distinct: Distinct  # leaves
+    distinct: Replicates  # of leaves, where some are copies: these have no density without a fixed noise
     kept: np.ndarray  # (N,) rows of the table that belong to distinct leaves
     replicates: Replicates | None  # of the rows kept, where leaves have several
     errors: np.ndarray | None  # (rows of the table,)
@@ -78,15 +44,15 @@ class Leaves(NamedTuple):
     def places(self) -> np.ndarray:
         """(rows of the table,) where each row stands among those kept; a copy stands where its twin does."""
         if self.groups is None:
-            return self.distinct.group
+            return self.distinct.leaf
         place = np.full(len(self.groups), -1)
         place[self.kept] = np.arange(len(self.kept))
         first_row = self.kept[np.unique(self.groups[self.kept], return_index=True)[1]]  # of each distinct leaf
-        return np.where(place >= 0, place, place[first_row[self.distinct.group[self.groups]]])
+        return np.where(place >= 0, place, place[first_row[self.distinct.leaf[self.groups]]])
 
 
 _NONE = np.empty(0, np.int64)
-NO_LEAVES = Leaves((), None, Distinct(_NONE, _NONE), _NONE, None, None, False)  # of a model that chains alone see
+NO_LEAVES = Leaves((), None, replicates_of(_NONE), _NONE, None, None, False)  # of a model that chains alone see
 
 
 def read_leaves(table: Table, noise: Noise, groups: Any = None, errors: Any = None) -> Leaves:
@@ -104,9 +70,8 @@ def read_leaves(table: Table, noise: Noise, groups: Any = None, errors: Any = No
                 'rows of one group differ by their noise, which is 0; leave noise out, or give "learn" or a number.'
             )
     leaves = leaves_of(table, noise, leaf, labels, errors)
-    if n_copies := leaves.distinct.n_copies:
-        copy = int(np.argmax(leaves.distinct.first[leaves.distinct.group] != np.arange(len(labels))))
-        twin = leaves.distinct.first[leaves.distinct.group[copy]]
+    if n_copies := len(leaves.distinct.merges):
+        twin, copy = leaves.distinct.merges[0]
         warnings.warn(
             f"X has {count(n_copies, 'duplicate row')} (for example {labels[twin]!r} and {labels[copy]!r}, equal "
             "exactly or to within rounding), merged at time 0. A fixed noise, such as noise=0.1, keeps "
@@ -136,8 +101,8 @@ def leaves_of(
     alone, twin = np.flatnonzero(np.bincount(of_rows)[of_rows] == 1), np.arange(len(labels))
     if not fixed:
         among = find_distinct(table.values[alone])
-        twin[of_rows[alone]] = of_rows[alone[among.first[among.group]]]
-    distinct = Distinct(*np.unique(twin, return_inverse=True))
+        twin[of_rows[alone]] = of_rows[alone[among.first[among.leaf]]]
+    distinct = replicates_of(np.unique(twin, return_inverse=True)[1])
     if leaf is None:
         return Leaves(labels, None, distinct, distinct.first, None, errors, fixed)
     number = np.full(len(labels), -1)

@@ -1,13 +1,13 @@
-"""Replicates: several rows that measure the same leaf, merged at time 0, each with its own variance."""
+"""Rows that are one leaf, replicates or copies, merged at time 0; replicates have a variance each."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from ..._runtime.jit import jit
 from ..covariance.base import Covariance, Statistics, Whitener
-from ..process.diffusion import LOG_2PI, join
+from ..process.diffusion import LOG_2PI
 
 
 class Replicates(NamedTuple):
@@ -20,8 +20,7 @@ class Replicates(NamedTuple):
     """
 
     leaf: np.ndarray  # (N,) leaf of each row
-    rows: np.ndarray  # (N,) rows, those of leaf 0 first
-    start: np.ndarray  # (n + 1,) where each leaf's rows start in `rows`
+    first: np.ndarray  # (n,) the first row of each leaf
     merges: np.ndarray  # (N - n, 2) of nodes, the rows being nodes 0 … N - 1
     node: np.ndarray  # (n,) the node of each leaf after them
 
@@ -31,24 +30,27 @@ class Replicates(NamedTuple):
         return len(self.node)
 
     def expand(self, children: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The tree over the rows that one over the leaves stands for."""
-        n_rows, n_merges = len(self.leaf), len(self.merges)
-        number = np.concatenate([self.node, n_rows + n_merges + np.arange(len(times))])
-        return np.concatenate([self.merges, number[children]]), np.concatenate([np.zeros(n_merges), times])
+        """The trees (…, N-1, 2) and (…, N-1) over the rows that those over the leaves stand for."""
+        if len(self.merges) == 0:
+            return children, times
+        n_rows, n_merges, stack = len(self.leaf), len(self.merges), times.shape[:-1]
+        number = np.concatenate([self.node, n_rows + n_merges + np.arange(times.shape[-1])])
+        merges = np.broadcast_to(self.merges, (*stack, n_merges, 2))
+        return (
+            np.concatenate([merges, number[children]], axis=-2),
+            np.concatenate([np.zeros((*stack, n_merges)), times], axis=-1),
+        )
 
 
 def replicates_of(leaf: np.ndarray) -> Replicates:
     """`Replicates` from the leaf of each row, numbered 0 … n-1."""
     leaf = np.asarray(leaf, dtype=np.int64)
-    rows = np.argsort(leaf, kind="stable")
-    counts = np.bincount(leaf)
-    start = np.concatenate([[0], np.cumsum(counts)])
-    node, merges = rows[start[:-1]].copy(), []
-    for i in range(len(counts)):
-        for row in rows[start[i] + 1 : start[i + 1]]:
-            merges.append((node[i], row))
-            node[i] = len(leaf) + len(merges) - 1
-    return Replicates(leaf, rows, start, np.array(merges, dtype=np.int64).reshape(-1, 2), node)
+    first = np.unique(leaf, return_index=True)[1]
+    node, merges = first.copy(), []
+    for row in np.setdiff1d(np.arange(len(leaf)), first):
+        merges.append((node[leaf[row]], row))
+        node[leaf[row]] = len(leaf) + len(merges) - 1
+    return Replicates(leaf, first, np.array(merges, dtype=np.int64).reshape(-1, 2), node)
 
 
 class Collapsed(NamedTuple):
@@ -62,32 +64,12 @@ class Collapsed(NamedTuple):
 
 def collapse(W: np.ndarray, row_var: np.ndarray, replicates: Replicates) -> Collapsed:
     """The leaves' messages from those of their rows."""
-    mean, var = np.empty((replicates.n, W.shape[1])), np.empty(replicates.n)
-    log_v, quotient = _collapse(np.ascontiguousarray(W), row_var, replicates.rows, replicates.start, mean, var)
-    return Collapsed(mean, var, log_v, quotient)
-
-
-@jit
-def _collapse(
-    W: np.ndarray, row_var: np.ndarray, rows: np.ndarray, start: np.ndarray, mean: np.ndarray, var: np.ndarray
-) -> tuple[float, float]:
-    log_v, quotient = 0.0, 0.0
-    for i in range(var.size):
-        first = rows[start[i]]
-        mean[i] = W[first]
-        var[i] = row_var[first]
-        for place in range(start[i] + 1, start[i + 1]):
-            row = rows[place]
-            v, w_leaf, _, joined = join(var[i], row_var[row])
-            squared = 0.0
-            for f in range(W.shape[1]):
-                difference = mean[i, f] - W[row, f]
-                squared += difference * difference
-                mean[i, f] = W[row, f] + w_leaf * difference
-            var[i] = joined
-            log_v += math.log(v)
-            quotient += squared / v
-    return log_v, quotient
+    leaf, rows = replicates.leaf, np.arange(len(W))
+    var = 1.0 / np.bincount(leaf, 1.0 / row_var)
+    mean = W[replicates.first]  # rows are compared with the first one, for the digits of small differences
+    mean += csr_array((var[leaf] / row_var, (leaf, rows))) @ (W - mean[leaf])
+    quotient = np.square(W - mean[leaf]).sum(axis=1) @ (1.0 / row_var)
+    return Collapsed(mean, var, float(np.log(row_var).sum() - np.log(var).sum()), float(quotient))
 
 
 class Within(NamedTuple):

@@ -98,7 +98,7 @@ def make_problem(
     log_det = float(whitener.log_det)
     if replicates is None:
         return Problem(W, d, log_det, leaf_var)
-    leaves = collapse(W, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy(), replicates)
+    leaves = collapse(W, np.broadcast_to(leaf_var, n), replicates)
     n_merges = n - replicates.n
     log_replicates = -0.5 * (n_merges * (d * LOG_2PI + log_det) + d * leaves.log_v + leaves.quotient)
     return Problem(leaves.mean, d, log_det, leaves.var, W, log_replicates)

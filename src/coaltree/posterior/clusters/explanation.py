@@ -216,7 +216,7 @@ def _closest_leaves(children: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np.ndarray:
     """(n, k) a draw of the leaves' values without noise, given tree, parameters and missing entries of draw t."""
-    state, group = posterior.model.state_of(posterior.draws, t), posterior.model.leaves.distinct.group
+    state, group = posterior.model.state_of(posterior.draws, t), posterior.model.leaves.distinct.leaf
     values, variances = posterior.model.leaf_messages(state)
     values, variances = np.asarray(values[group]), variances[group]
     in_columns = getattr(state.covariance, "columns_of", np.asarray)  # of components: what these say of the columns

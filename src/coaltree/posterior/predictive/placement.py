@@ -260,8 +260,8 @@ class _View(NamedTuple):
 def _views(posterior: "Posterior", table: Table) -> list[_View]:
     """New rows by which columns they have."""
     model = posterior.model
-    first = np.arange(model.n) if model.replicates is None else np.unique(model.replicates.leaf, return_index=True)[1]
-    fitted = model.values[first][model.leaves.distinct.group]  # compared without noise alone, where leaves have one row
+    first = np.arange(model.n) if model.replicates is None else model.replicates.first
+    fitted = model.values[first][model.leaves.distinct.leaf]  # compared without noise alone, where leaves have one row
     patterns, group = np.unique(~np.isnan(table.values), axis=0, return_inverse=True)
     views = []
     for g, pattern in enumerate(patterns):
@@ -271,7 +271,7 @@ def _views(posterior: "Posterior", table: Table) -> list[_View]:
         is_apart = model.noise.level != 0.0 or (isinstance(model.covariance, Components) and not pattern.all())
         if len(columns) > 0 and not is_apart:  # else equal rows have a density
             distinct = find_distinct(np.concatenate([fitted[:, columns], values]))
-            twin = distinct.first[distinct.group]
+            twin = distinct.first[distinct.leaf]
         views.append(_View(rows, columns, values, tuple(table.labels[i] for i in rows), twin))
     return views
 
@@ -292,7 +292,7 @@ class _Messages(NamedTuple):
         n, model, columns = posterior.n, posterior.model, view.columns
         state = model.state_of(posterior.draws, tree)
         distinct = model.leaves.distinct
-        values, leaf_var = (part[distinct.group] for part in model.leaf_messages(state))
+        values, leaf_var = (part[distinct.leaf] for part in model.leaf_messages(state))
         if model.noise.level is None:  # else copies of other leaves have a density of their own
             leaf_var[np.setdiff1d(np.arange(n), distinct.first)] = _NO_INFORMATION  # they were merged at time 0
         covariance, beside = state.covariance, None

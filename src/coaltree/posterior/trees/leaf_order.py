@@ -14,7 +14,7 @@ from ...tree import merges
 def model_values(model: Model) -> np.ndarray:
     """(n, d) values of the leaves as the model has them: transformed, and means of several rows; NaN where missing."""
     values = model.values if model.replicates is None else leaf_means(model.values, model.replicates.leaf)
-    return np.asarray(values[model.leaves.distinct.group])
+    return np.asarray(values[model.leaves.distinct.leaf])
 
 
 def side_by_side(children: np.ndarray, rank: np.ndarray, model: Model) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 
 import coaltree as ct
 from coaltree import InputError, Noise
-from coaltree.model.data.leaves import Distinct, find_distinct, read_groups, read_leaves
+from coaltree.model.data.leaves import find_distinct, read_groups, read_leaves
 from coaltree.model.data.table import Table
 
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
@@ -29,25 +29,24 @@ def test_leaves_of_one_row_may_be_copies_and_replicates_are_not():
     X = [[0.0], [1.0], [0.0], [5.0], [5.0]]
     rows = read_leaves(table_of(X), Noise("learn"), ["a", "b", "c", "d", "d"])
     assert rows.labels == ("a", "b", "c", "d")
-    assert rows.distinct.first.tolist() == [0, 1, 3] and rows.distinct.group.tolist() == [0, 1, 0, 2]
+    assert rows.distinct.first.tolist() == [0, 1, 3] and rows.distinct.leaf.tolist() == [0, 1, 0, 2]
     assert rows.kept.tolist() == [0, 1, 3, 4] and rows.places.tolist() == [0, 1, 0, 2, 3]
     assert rows.replicates.n == 3
-    assert isinstance(rows.distinct, Distinct)
 
 
 def test_duplicates_are_found_after_centring():
     X = np.array([[0.0, 1.0], [1e-17, 1.0], [-5.0, 2.0], [-7.0, 1.0]])
     distinct = find_distinct(X)
-    assert distinct.group.tolist() == [0, 0, 1, 2]
+    assert distinct.leaf.tolist() == [0, 0, 1, 2]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert find_distinct(X[1:]).n_copies == 0
-        assert find_distinct(np.array([[1.7e308], [-1.7e308], [1.6e308]])).n_copies == 0
+        assert find_distinct(X[1:]).n == 3
+        assert find_distinct(np.array([[1.7e308], [-1.7e308], [1.6e308]])).n == 3
 
 
 def test_duplicates_are_put_back_on_the_trees_at_time_zero():
     distinct = find_distinct(np.array([[1.0], [5.0], [1.0], [2.0], [1.0]]))
-    assert distinct.first.tolist() == [0, 1, 3] and distinct.group.tolist() == [0, 1, 0, 2, 0]
+    assert distinct.first.tolist() == [0, 1, 3] and distinct.leaf.tolist() == [0, 1, 0, 2, 0]
     children, times = distinct.expand(np.array([[[0, 2], [3, 1]]]), np.array([[1.0, 4.0]]))
     tree = ct.Tree(children[0], times[0])
     np.testing.assert_array_equal(
@@ -56,7 +55,7 @@ def test_duplicates_are_put_back_on_the_trees_at_time_zero():
 
 
 def test_duplicates_with_missing_entries_stay_apart():
-    assert find_distinct(np.array([[1.0, np.nan], [1.0, np.nan], [2.0, 0.0], [2.0, 0.0]])).n_copies == 1
+    assert find_distinct(np.array([[1.0, np.nan], [1.0, np.nan], [2.0, 0.0], [2.0, 0.0]])).n == 3
 
 
 def test_read_groups_numbers_leaves_in_order_of_first_sight():
