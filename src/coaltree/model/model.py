@@ -18,7 +18,7 @@ from ..tree.merges import restricted, restricted_trees
 from .covariance import Components, Covariance, CovarianceLike, Scaled, as_covariance
 from .data.columns import choose_columns, named_columns, spread_ties, warn_of_scales
 from .data.leaves import NO_LEAVES, Leaves, read_leaves
-from .data.missing import agreeing_pair, missing_entries
+from .data.missing import agreeing_pair
 from .data.replicates import Replicates, Within, collapse, leaf_means, within_leaves
 from .data.table import INDEX, NO_TABLE, Table, aligned, as_frame, describe, is_frame, read_table
 from .data.transform import Preprocessor, TransformLike, described, fit_transform, log_derivative
@@ -115,12 +115,13 @@ class Model(NamedTuple):
         recorded = recorded if used is None else np.ascontiguousarray(recorded[:, used])
         values = recorded if spread is None else spread[leaves.kept]
         errors = None if leaves.errors is None else leaves.errors[leaves.kept]
+        missing = np.isnan(values)
         return cls(
             values,
             covariance,
             noise_model(noise, recorded, errors),
             leaves.replicates,
-            missing_entries(values),
+            missing if missing.any() else None,
             table=table,
             leaves=leaves,
             used=used,

@@ -26,9 +26,8 @@ from ..process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
 
 def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None) -> None:
     """Refuse rows and columns without any observed entry."""
-    seen = ~np.isnan(values)
     for axis, names, what in ((1, labels, "row"), (0, features, "column")):
-        empty = np.flatnonzero(~seen.any(axis=axis))
+        empty = np.flatnonzero(np.isnan(values).all(axis=axis))
         if len(empty):
             listed = shortlist([repr(names[i]) if names else str(i) for i in empty.tolist()])
             which, has, it = (what, "has", "it") if len(empty) == 1 else (f"{what}s", "have", "them")
@@ -36,37 +35,21 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
 
 
 def agreeing_pair(values: np.ndarray) -> tuple[int, int] | None:
-    """The first row with missing entries, and a row, that are equal in every column that both have; None if none."""
-    i, j = _agreeing_pair(values, np.isnan(values).any(axis=1))
-    return None if i < 0 else (int(i), int(j))
+    """The first row with missing entries, and a row, that are equal in every column that both have; None if none.
 
-
-def missing_entries(values: np.ndarray) -> np.ndarray | None:
-    """(n, d) of bool, True where an entry is missing; None where none is."""
+    They share at least two: with one the density at distance 0 can still be integrated, v^(-1/2).
+    """
     missing = np.isnan(values)
-    return missing if missing.any() else None
-
-
-@jit
-def _agreeing_pair(values: np.ndarray, incomplete: np.ndarray) -> tuple[int, int]:
-    """At least two columns are shared: with one the density at distance 0 can still be integrated, v^(-1/2)."""
-    n, d = values.shape
-    for i in range(n):
-        if not incomplete[i]:
-            continue
-        for j in range(n):
-            if j == i or (incomplete[j] and j < i):
-                continue
-            shared = 0
-            for f in range(d):
-                if values[i, f] == values[j, f]:
-                    shared += 1
-                elif not (math.isnan(values[i, f]) or math.isnan(values[j, f])):
-                    shared = -1
-                    break
-            if shared >= 2:
-                return i, j
-    return -1, -1
+    for i in np.flatnonzero(missing.any(axis=1)):
+        others = np.delete(np.arange(len(values)), i)
+        for f in np.flatnonzero(~missing[i]):
+            others = others[missing[others, f] | (values[others, f] == values[i, f])]
+            if others.size == 0:
+                break
+        others = others[(values[others] == values[i]).sum(axis=1) >= 2]
+        if others.size > 0:
+            return int(i), int(others[0])
+    return None
 
 
 def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Generator) -> np.ndarray:
@@ -148,37 +131,18 @@ def _draw_leaves(walk: Walk, missing: np.ndarray, precision: np.ndarray, stream:
 def _draw_leaf(
     x: np.ndarray, missing: np.ndarray, o: np.ndarray, s: float, precision: np.ndarray, stream: np.ndarray
 ) -> None:
-    """x_m ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹), in place; by the Cholesky factor L of P_mm."""
-    d = x.shape[0]
+    """x_m ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹), in place."""
     if precision.shape[0] == 1:
-        for f in range(d):
+        for f in range(len(x)):
             if missing[f]:
                 x[f] = o[f] + math.sqrt(s / precision[0, f]) * standard_normal(stream)
         return
     at = np.flatnonzero(missing)
-    m = at.shape[0]
-    L = np.empty((m, m))
-    y = np.empty(m)  # solves L y = -P_mo (x_o - o_o), and then takes on √s z, so that one back substitution does both
-    for a in range(m):
-        for b in range(a + 1):
-            total = precision[at[a], at[b]]
-            for c in range(b):
-                total -= L[a, c] * L[b, c]
-            L[a, b] = math.sqrt(total) if a == b else total / L[b, b]
-        pull = 0.0
-        for f in range(d):
-            if not missing[f]:
-                pull -= precision[at[a], f] * (x[f] - o[f])
-        for c in range(a):
-            pull -= L[a, c] * y[c]
-        y[a] = pull / L[a, a]
-    for a in range(m):
-        y[a] += math.sqrt(s) * standard_normal(stream)
-    for a in range(m - 1, -1, -1):
-        for c in range(a + 1, m):
-            y[a] -= L[c, a] * y[c]
-        y[a] /= L[a, a]
-        x[at[a]] = o[at[a]] + y[a]
+    rows = precision[at]
+    own, z = rows[:, at].copy(), np.empty(len(at))
+    for a in range(len(at)):
+        z[a] = math.sqrt(s) * standard_normal(stream)
+    x[at] = o[at] + np.linalg.solve(own, np.linalg.cholesky(own) @ z - rows @ np.where(missing, 0.0, x - o))
 
 
 class _Rows(NamedTuple):
