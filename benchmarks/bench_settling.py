@@ -154,14 +154,14 @@ def by_default(name):
         post = ct.fit(X, random_state=0, progress=False, n_jobs=1)
         seconds = time.process_time() - began
         agreement = chains_agree(post)
-    figures = {name: found for name, found in convergence.figures(post).items() if isinstance(found, dict)}
     return {
         "commit": commit().strip(" ,"),
         "seconds": seconds,
         "stopping": post.info["stopping"],
         "warmup": post.info["n_warmup"],
         "agreement": agreement._asdict(),
-        "figures": figures,
+        "topology_ess": convergence.topology_ess_of(post),
+        "figures": convergence.figures(post),
     }
 
 
@@ -189,7 +189,7 @@ def in_short(run):
         in_words(stopping["of_r_hat"]),
         f"{stopping['ess']:.0f}",
         in_words(stopping["of_ess"]),
-        f"{stopping['topology_ess']:.0f}",
+        f"{run['topology_ess']:.0f}",
         agreement["n_clusters"],
         f"{agreement['stability_difference']:.2f}",
     )

@@ -109,12 +109,6 @@ def with_slips(n, d, rng):
     return X
 
 
-def unequal_columns(n, d, rng):
-    X = as_modelled(n, d, rng)
-    X[:, -1] *= 1.5
-    return X
-
-
 def some_noisy_rows(n, d, rng):
     """A fifth of the rows has twenty times the noise."""
     return as_modelled(n, d, rng, scales=lambda n, rng: np.where(rng.random(n) < 0.2, 20.0, 1.0))
@@ -148,5 +142,4 @@ WRONG = {
     "correlation 0.5, scaled": Case(
         lambda n, d, rng: as_modelled(n, d, rng, mix=correlated(0.5)), "scaled", "learn", ("correlation",)
     ),
-    "a column 1.5 times as wide, spherical": Case(unequal_columns, "spherical", "learn", ("spread of columns",)),
 }

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
 from ..errors import InputError, InterruptedWarning, warn_of_result
@@ -20,9 +19,7 @@ from ..model.data.transform import TransformLike
 from ..model.model import Model
 from ..model.process.noise import Noise, NoiseLike, as_noise
 from ..posterior import Posterior
-from ..posterior.diagnostics import convergence
-from ..posterior.diagnostics.agreement import from_info
-from ..posterior.diagnostics.convergence_summary import chain_figures, warn_if_poor
+from ..posterior.diagnostics.convergence_summary import warn_if_poor
 from ..samplers.base import Sampler, SamplerLike
 from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree
@@ -131,18 +128,11 @@ def _check_sampler(sampler: Sampler, model: Model) -> None:
 
 
 def _warn_of_run(run: Run) -> None:
-    """Warn of an interruption and of poor convergence; where that cannot be judged, no draws are lost for it."""
+    """Warn of an interruption and of poor convergence."""
     info, n_draws = run.posterior.info, run.n_draws
     if info["interrupted"]:
         of_all = "" if run.n_samples is None else f"of {run.n_samples} "
         message = f"interrupted: the posterior holds {n_draws} {of_all}trees of each chain."
         warn_of_result(InterruptedWarning(message, n_draws, run.max_draws), stacklevel=3)
-    try:
-        with single_threaded_blas():
-            info["convergence"] = convergence.figures(run.posterior)
-    except Exception as error:
-        message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
-        warn_of_result(" ".join(message.split()), stacklevel=3)
-        return
     increase = ("max_seconds",) if run.reason == SECONDS_SPENT else ("n_warmup", "n_samples")
-    warn_if_poor(chain_figures(info["convergence"], from_info(info.get("stopping"))), increase, stacklevel=3)
+    warn_if_poor(run.figures, increase, stacklevel=3)

@@ -21,7 +21,8 @@ from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics.check_sentences import as_option
-from ..posterior.diagnostics.convergence_summary import LIMITS, summarize
+from ..posterior.diagnostics.convergence import LIMITS
+from ..posterior.diagnostics.convergence_summary import summarize
 from ..posterior.diagnostics.model_checks import check_or_reason, format_p
 from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
@@ -174,7 +175,11 @@ def environment() -> "Environment":
     )
     made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": sentence}
     made.globals |= {"number": number, "count": count, "percent": percent, "format_p": format_p}
-    made.globals |= {"limits": LIMITS, "stability": stability, "min_certain": MIN_CERTAIN}
+    made.globals |= {
+        "limits": {key: of.limit for key, of in LIMITS.items()},
+        "stability": stability,
+        "min_certain": MIN_CERTAIN,
+    }
     return made
 
 

@@ -23,7 +23,7 @@ def test_fit_returns_a_tree_and_parameters_for_every_iteration():
     assert post.trees[0].labels == tuple("abcdefgh")
     assert post.draws.imputed is None
     assert post.info["seed"] == 0
-    assert set(post.info["convergence"]) >= {"log_joint", "root_time", "merge_2", "amplitude", "split_frequency_sd"}
+    assert set(post.info["convergence"]) >= {"log_joint", "root_time", "merge_2", "amplitude"}
 
 
 def test_log_joint_is_the_density_of_what_is_returned():

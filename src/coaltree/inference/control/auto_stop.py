@@ -45,7 +45,7 @@ def n_late_warmup(posterior: Posterior) -> int:
     n_draws = int((chain == 0).sum())
     first = int(WARMUP_PART * n_draws)
     all_of_it = _largest_r_hat(posterior.draws)
-    if not all_of_it > convergence.R_HAT_ABOVE:
+    if not all_of_it > convergence.LIMITS["r_hat"].limit:
         return 0
     later = _largest_r_hat(posterior.draws.part(np.tile(np.arange(n_draws) >= first, len(chain) // n_draws)))
     return first if later - 1.0 < 0.5 * (all_of_it - 1.0) else 0
@@ -57,6 +57,6 @@ def _largest_r_hat(draws: Draws) -> float:
     return max((r_hat for r_hat in r_hats if not math.isnan(r_hat)), default=math.nan)
 
 
-def n_needed(n_draws: int, figures: convergence.Diagnostics) -> int:
+def n_needed(n_draws: int, figures: list[convergence.Figure]) -> int:
     """How many draws of each chain would meet all limits; a guess from the figures of so many."""
     return int(min(convergence.times_more_draws(figures), MAX_PROJECTION) * n_draws)

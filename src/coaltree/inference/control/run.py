@@ -32,7 +32,8 @@ from ...model.draws import Draws, concatenate
 from ...model.model import Model
 from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
-from ...posterior.diagnostics.agreement import DIFFERENCE_ABOVE, chains_agree
+from ...posterior.diagnostics.agreement import chains_agree
+from ...posterior.diagnostics.convergence import LIMITS, Figure
 from ...posterior.io import archive
 from ...samplers.base import Sampler
 from ..chains.chain import Chain, advance, as_draws, begin, share_neighbors, tempered_iterations
@@ -110,7 +111,9 @@ class Run:
         self.next_check: int = self.max_iterations if n_samples is not None else min(first, self.max_iterations)
         self.log_joints: np.ndarray | None = None  # (chains, iteration) in a warm-up whose end is not known
         self.reason: str = ""  # why it has stopped, if it has
-        self.figures: dict[str, Any] | None = None  # at the last check
+        self.scalars: dict[str, dict[str, float]] = {}  # figures of all that is watched, at the last check,
+        self.figures: list[Figure] = []  # and the worst of them
+        self.expected: int = 0  # iterations that would meet all limits, a guess made then
         self._posterior: Posterior | None = None
 
     # What it holds
@@ -168,7 +171,9 @@ class Run:
                     self.save(finished=True)
                 if self.n_draws == 0:
                     raise KeyboardInterrupt from None
+            self._judge()
             self.posterior.info["interrupted"] = not self.reason
+            self.posterior.info["convergence"] = self.scalars
             if self.n_samples is None:
                 self.posterior.info["stopping"] = self._stopping()
 
@@ -237,19 +242,18 @@ class Run:
 
     def _check_draws(self) -> None:
         """Stop, or say when to check again, with every second draw dropped as often as is needed until then."""
-        self.figures = convergence.worst_figures(self.posterior)
-        is_enough = convergence.is_converged(self.figures)
+        is_enough = self._judge()
         if self.fixed_warmup is None and not is_enough and self.n_draws >= FIRST_CHECK:
             first = auto_stop.n_late_warmup(self.posterior)
             if first:
                 self.n_warmup = (self.n_warmup or 0) + first * self.thin
                 self._keep(slice(first, None))
-                self.figures = convergence.worst_figures(self.posterior)
-                is_enough = convergence.is_converged(self.figures)
+                is_enough = self._judge()
         if is_enough and self._is_long:
-            self.figures |= _agreement(self.posterior)
-            is_enough = self.figures.get("stability_difference", 0.0) <= DIFFERENCE_ABOVE
+            agreement = chains_agree(self.posterior)
+            is_enough = agreement is None or agreement.stability_difference <= LIMITS["clusters"].limit
         n_warmup = self.n_warmup or 0
+        self.expected = n_warmup + self.thin * auto_stop.n_needed(self.n_draws, self.figures)
         if is_enough and self._is_long:
             self.reason = CONVERGED
         elif self.iteration >= self.max_iterations:
@@ -262,6 +266,12 @@ class Run:
             next_check = n_warmup + math.ceil(n_iterations / self.thin) * self.thin
             self.next_check = min(next_check, self.max_iterations)
 
+    def _judge(self) -> bool:
+        """Compute all figures of scalars, and say whether they are good."""
+        self.scalars = convergence.figures(self.posterior)
+        self.figures = convergence.worst_figures(self.scalars)
+        return convergence.is_converged(self.figures)
+
     @property
     def _is_long(self) -> bool:
         return self.n_draws * self.thin >= FIRST_CHECK // 2  # few draws have no figures, which are no proof
@@ -273,21 +283,23 @@ class Run:
 
     def _stopping(self) -> dict[str, Any]:
         """What ``info["stopping"]`` keeps of a run; `convergence_summary` puts it into words."""
-        if self.figures is None or self.figures["n_draws"] != self.n_draws:
-            self.figures = convergence.worst_figures(self.posterior)
-        if self.reason and self._is_long and "n_clusters" not in self.figures:
-            self.figures |= _agreement(self.posterior)
-        how = {"reason": self.reason or INTERRUPTED, "iterations": self.iteration, "thin": self.thin}
-        return how | self.figures
+        stopping: dict[str, Any] = {"reason": self.reason or INTERRUPTED, "iterations": self.iteration}
+        stopping["thin"] = self.thin
+        for key, value, of in self.figures:
+            stopping |= {key: value} | ({f"of_{key}": of} if of else {})
+        agreement = chains_agree(self.posterior) if self.reason and self._is_long else None
+        if agreement is not None:
+            stopping |= agreement._asdict()
+            self.figures.append(Figure("clusters", agreement.stability_difference))
+        return stopping
 
     def _show(self, bar: Progress) -> None:
         is_warmup = self.n_warmup is None or self.iteration < self.n_warmup
         note, total = "warm-up" if is_warmup else "", self.next_check
         if self.n_samples is None:
             total = self.max_iterations
-        if self.figures is not None and self.n_warmup is not None:
-            needed = self.n_warmup + self.thin * auto_stop.n_needed(self.figures["n_draws"], self.figures)
-            total = max(min(needed, total), self.next_check)
+        if self.expected:
+            total = max(min(self.expected, total), self.next_check)
         if self.reason:
             total = self.iteration
         bar.show(self.iteration * self.n_chains, total * self.n_chains, note)
@@ -437,11 +449,6 @@ _PLAIN = {  # of a checkpoint
     "next_check": is_whole,
     "reason": is_text,
 }
-
-
-def _agreement(posterior: Posterior) -> dict[str, Any]:
-    agreement = chains_agree(posterior)
-    return {} if agreement is None else agreement._asdict()
 
 
 def _threads_per_chain(n_chains: int, n_jobs: int | None) -> int | None:

@@ -4,13 +4,11 @@ For every cluster A of the suggested number (of 2, where that is 1), each chain 
 A with the closest clade of a draw (`closest_clades`). Chains agree where these means differ by at most 0.1.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..._runtime.once import once
-from ..._runtime.validation import as_number
 from ..clusters.closest_clades import closest_clades
 from .ess import by_chain
 
@@ -25,20 +23,6 @@ class ChainAgreement(NamedTuple):
 
     n_clusters: int  #: the number of clusters that were compared, the suggested one (2, where that is 1)
     stability_difference: float  #: largest difference between two chains in the stability of one of these clusters
-
-    @property
-    def gives_same_clusters(self) -> bool:
-        """Whether all differences are at most 0.1."""
-        return self.stability_difference <= DIFFERENCE_ABOVE
-
-
-def from_info(stopping: Any) -> ChainAgreement | None:
-    """What ``info["stopping"]`` says of it, None where it was not looked at; a file may hold anything."""
-    if not isinstance(stopping, Mapping):
-        return None
-    n_clusters, difference = (as_number(stopping.get(name)) for name in ("n_clusters", "stability_difference"))
-    is_known = 1 <= n_clusters < np.inf and 0.0 <= difference <= 1.0
-    return ChainAgreement(int(n_clusters), difference) if is_known else None
 
 
 @once

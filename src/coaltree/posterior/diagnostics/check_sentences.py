@@ -1,7 +1,6 @@
 """What the result of a model check means: one sentence, and one argument of `fit` to try where there is one."""
 
 import ast
-import math
 import re
 import shlex
 from collections.abc import Callable
@@ -105,15 +104,6 @@ def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
     return f"transform=ct.{Preprocessor(log=log) if lowest > 0.0 else Preprocessor(log1p=log)!r}"
 
 
-def _spread(posterior: "Posterior", result: Result) -> Explained:
-    times = math.exp(result.excess[result.worst])
-    factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
-    seen = f"{_column(posterior, result.worst)} varies {factor} as much as the model says"
-    if posterior.n >= rows_for_full(len(posterior.model.coordinate_names)):
-        return seen, FULL
-    return seen, 'covariance="diagonal"' if isinstance(posterior.model.covariance, Diagonal | Spherical) else ""
-
-
 def _correlation(posterior: "Posterior", result: Result) -> Explained:
     d = len(posterior.model.coordinate_names)
     strongest = int(np.argmax(np.abs(result.z[:-1])))
@@ -140,6 +130,5 @@ _EXPLANATIONS: dict[str, tuple[str, Callable[["Posterior", Result], Explained]]]
     "tails": ("large differences are as rare as the model says", _tails),
     "outliers": ("single rows join the tree as early as they should", _outliers),
     "skewness": ("columns vary as much where values are high as where they are low", _skewness),
-    "spread of columns": ("columns vary as much as the model says", _spread),
     "correlation": ("columns vary together no more than the model says", _correlation),
 }

@@ -42,13 +42,6 @@ class View(NamedTuple):
     learns_spread: bool  # whether the variance of each column is learnt
 
 
-def spread(view: View) -> np.ndarray:
-    """Log variance of each column's contrasts, beside the mean of all."""
-    log_squares = np.log(np.square(view.E).mean(axis=0))
-    relative: np.ndarray = log_squares - log_squares.mean()
-    return relative
-
-
 def correlation(view: View) -> np.ndarray:
     """Correlations of the contrasts of pairs of columns, and last the root mean square of all."""
     E = view.E[:, evenly_spaced(view.E.shape[1], MAX_COLUMNS)]
@@ -111,8 +104,6 @@ def applicable(covariance: Covariance, d: int) -> dict[str, Callable[[View], np.
     """The statistics that say something of such a model of d columns, by the name of their check."""
     every: dict[str, Callable[[View], np.ndarray]] = {"noise": age, "tails": tails, "outliers": single_rows}
     every["skewness"] = skewness
-    if d > 1 and not learns_spread(covariance):
-        every["spread of columns"] = spread
     if d > 1 and MATRIX not in covariance.learnt:
         every["correlation"] = correlation
     return every

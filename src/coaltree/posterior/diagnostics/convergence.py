@@ -1,4 +1,4 @@
-"""Have the chains of a fit converged? All limits, the figures, and a warning where they are out of bounds.
+"""Have the chains of a fit converged? The figures and their limits.
 
 There is one set of limits: where a run with ``n_samples="auto"`` may stop is where nothing is warned of.
 
@@ -13,28 +13,74 @@ far supports of small groups are off; no run waits for them.
 """
 
 import math
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._runtime.formatting import beside_limit
 from ..._runtime.once import once
 from ...numerics.ess import MIN_DRAWS, mixing
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
-from ..trees.clades import clade_table
-from .ess import last_of_chains, split_frequency_sd, topology_ess
-from .watched import entries, evenly_spaced, watched
+from ..trees.clades import clade_table, weigh
+from .agreement import DIFFERENCE_ABOVE
+from .ess import by_chain, last_of_chains, topology_ess
+from .watched import entries, evenly_spaced, in_words, is_covariance, watched
 
-# A run may stop, and is not warned of, within the first three; that of clusters is in `agreement`.
-R_HAT_ABOVE = 1.05
-ESS_BELOW = 50
-ENTRY_ESS_BELOW = 25  # of one entry of an array parameter
-TOPOLOGY_ESS_BELOW = 200  # a support then has a standard error of 0.035 at most
-SPLIT_SD_ABOVE = 0.05  # of supports between chains
 
+class Limit(NamedTuple):
+    """What a figure is called, and where good values end."""
+
+    name: str
+    limit: float
+    is_upper: bool  # whether larger values are poor, else smaller ones
+    digits: int  # after the point
+
+
+#: A run may stop, and is not warned of, within those of R-hat, effective sample sizes and clusters.
+LIMITS = {
+    "r_hat": Limit("R-hat", 1.05, True, 2),
+    "ess": Limit("effective sample size", 50, False, 0),
+    "entry_ess": Limit("effective sample size of the slowest entry of the covariance", 25, False, 0),
+    "clusters": Limit("difference in the stability of clusters between chains", DIFFERENCE_ABOVE, True, 2),
+    "split_frequency_sd": Limit("difference of clade frequencies between chains", 0.05, True, 2),
+    "topology_ess": Limit("effective sample size of topologies", 200, False, 0),  # supports to 0.035, one s.e.
+    "weighted_ess": Limit("effective sample size of the weighted trees", 50, False, 0),
+}
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 
-Diagnostics = dict[str, Any]
+
+class Figure(NamedTuple):
+    """One figure of convergence; `str` gives it beside its limit in a sentence."""
+
+    key: str
+    value: float  # NaN where it cannot be computed
+    of: str = ""  # what it is the worst of, in words
+
+    @property
+    def name(self) -> str:
+        """What is measured, and of what."""
+        return f"{LIMITS[self.key].name}{f' of {self.of}' if self.of else ''}"
+
+    @property
+    def grade(self) -> str:
+        """Whether the figure is "good", "poor" or "unknown"."""
+        _, limit, is_upper, _ = LIMITS[self.key]
+        if math.isnan(self.value):
+            return "unknown"
+        return "good" if (self.value <= limit if is_upper else self.value >= limit) else "poor"
+
+    @property
+    def beside_limit(self) -> str:
+        """The value and the limit, such as "1.30 (at most 1.05)"."""
+        _, limit, is_upper, digits = LIMITS[self.key]
+        if math.isnan(self.value):
+            return "unknown, of one chain, too few draws or draws that never change"
+        return f"{beside_limit(self.value, limit, digits)} (at {'most' if is_upper else 'least'} {limit:.3g})"
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.beside_limit}"
 
 
 def series(post: Posterior) -> dict[str, np.ndarray]:
@@ -42,13 +88,23 @@ def series(post: Posterior) -> dict[str, np.ndarray]:
     return {**watched(post.draws.times, post.log_joint, post.theta), **entries(post.theta)}
 
 
-def figures(post: Posterior) -> Diagnostics:
-    """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
+def figures(post: Posterior) -> dict[str, dict[str, float]]:
+    """Return {name: {"r_hat": …, "ess": …}} of what is watched; of an array parameter the worst element counts."""
+    return {name: scalar_figures(draws, post.draws.chain) for name, draws in series(post).items()}
 
-    Of an array parameter the worst element counts.
-    """
-    scalars = {name: scalar_figures(draws, post.draws.chain) for name, draws in series(post).items()}
-    return {**scalars, "split_frequency_sd": split_frequency_sd_of(post)}
+
+def worst_figures(by_name: Mapping[str, Mapping[str, float]]) -> list[Figure]:
+    """The worst of `figures`: those for which a run waits, before it compares the clusters."""
+    entries = [name for name in by_name if is_covariance(name)]
+    scalars = [name for name in by_name if name not in entries]
+    worst = [_worst("r_hat", by_name, scalars, max), _worst("ess", by_name, scalars, min)]
+    return [*worst, _worst("ess", by_name, entries, min)._replace(key="entry_ess", of="")] if entries else worst
+
+
+def _worst(key: str, by_name: Mapping[str, Mapping[str, float]], names: list[str], choose: Any) -> Figure:
+    known = [(by_name[name][key], name) for name in names if not math.isnan(by_name[name][key])]
+    value, name = choose(known, default=(math.nan, ""))
+    return Figure(key, float(value), in_words(name))
 
 
 def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
@@ -66,7 +122,7 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
 
 
 @once
-def topology_ess_of(post: "Posterior") -> float:
+def topology_ess_of(post: Posterior) -> float:
     """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
     draws, ids, ess = post.draws, clade_table(post).ids, math.nan
     if draws.is_chain and draws.has_equal_weights:
@@ -74,49 +130,33 @@ def topology_ess_of(post: "Posterior") -> float:
     return ess if np.isfinite(ess) else effective_sample_size(post.weights)
 
 
-def split_frequency_sd_of(post: "Posterior", min_frequency: float = 0.1) -> float:
-    """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
+def split_frequency_sd_of(post: Posterior, min_frequency: float = 0.1) -> float:
+    """Average over clades of the standard deviation (n - 1 in the denominator) of their frequency across chains.
 
-    Clades below `min_frequency` in every chain are ignored. Above 0.05 the chains disagree about the tree.
+    Clades count that reach `min_frequency` in some chain, the whole leaf set apart, which has no choice. NaN for one.
     """
-    return float(split_frequency_sd(clade_table(post).ids, post.weights, post.draws.chain, min_frequency))
+    ids, weights, chains = clade_table(post).ids, post.weights, by_chain(post.draws.chain)
+    if len(chains) < 2:
+        return math.nan
+    n_clades = int(ids.max()) + 1
+    frequency = np.stack([weigh(ids[draws], weights[draws] / weights[draws].sum(), n_clades) for draws in chains])
+    counts = frequency.max(axis=0) >= min_frequency - 1e-12
+    counts[ids[0, -1]] = False
+    return float(frequency[:, counts].std(axis=0, ddof=1).mean()) if counts.any() else 0.0
 
 
-def worst_figures(post: Posterior) -> Diagnostics:
-    """The worst figure of all that is watched, with its name, and the figures of topologies."""
-    draws = post.draws
-    of_scalars = {
-        name: scalar_figures(values, draws.chain)
-        for name, values in watched(draws.times, draws.log_joint, draws.theta).items()
-    }
-    of_entries = [scalar_figures(values, draws.chain)["ess"] for values in entries(draws.theta).values()]
-    of_r_hat = max(of_scalars, key=lambda name: np.nan_to_num(of_scalars[name]["r_hat"], nan=-np.inf, posinf=np.inf))
-    of_ess = min(of_scalars, key=lambda name: np.nan_to_num(of_scalars[name]["ess"], nan=np.inf))
-    return {
-        "n_draws": len(post) // len(np.unique(draws.chain)),
-        "r_hat": of_scalars[of_r_hat]["r_hat"],
-        "of_r_hat": of_r_hat,
-        "ess": of_scalars[of_ess]["ess"],
-        "of_ess": of_ess,
-        "topology_ess": topology_ess(clade_table(post).ids, draws.chain),
-        "split_frequency_sd": split_frequency_sd_of(post),
-        **({"entry_ess": min(of_entries)} if of_entries else {}),
-    }
-
-
-def times_more_draws(worst: Diagnostics) -> float:
+def times_more_draws(figures: Iterable[Figure]) -> float:
     """How many times as many draws would meet the limits of scalars, if errors fall as they should; 1 if they are met.
 
     A figure that does not exist, of what never changes, is no obstacle.
     """
-    factors: list[float] = [
-        (worst["r_hat"] - 1.0) / (R_HAT_ABOVE - 1.0),
-        ESS_BELOW / worst["ess"],
-        ENTRY_ESS_BELOW / worst.get("entry_ess", math.inf),
-    ]
-    return max([1.0, *(factor for factor in factors if not math.isnan(factor))])
+    factors = [1.0]
+    for key, value, _ in figures:
+        limit = LIMITS[key].limit
+        factors.append((value - 1.0) / (limit - 1.0) if key == "r_hat" else limit / value)
+    return max(factor for factor in factors if not math.isnan(factor))
 
 
-def is_converged(worst: Diagnostics) -> bool:
-    """Whether the limits of scalars are kept; `agreement` asks for those of clusters."""
-    return times_more_draws(worst) <= 1.0
+def is_converged(figures: Iterable[Figure]) -> bool:
+    """Whether no figure is beyond its limit."""
+    return all(figure.grade != "poor" for figure in figures)

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...numerics.ess import MIN_DRAWS, mixing
-from ..trees.clades import weigh
 
 MAX_FULL_LAG = 50  # up to this lag every lag and every pair of draws counts; beyond, ever fewer of both
 
@@ -81,21 +80,6 @@ def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:
         time += 2.0 * stride * last  # long lags are taken in steps: this pair stands for the next few
         s += 2 * stride
     return float(min(length * len(halves) / max(time, 1e-9), len(chain)))
-
-
-def split_frequency_sd(ids: np.ndarray, weights: np.ndarray, chain: np.ndarray, min_frequency: float = 0.1) -> float:
-    """Average over clades of the standard deviation (n - 1 in the denominator) of their frequency across chains.
-
-    Clades count that reach `min_frequency` in some chain, the whole leaf set apart, which has no choice. NaN for one.
-    """
-    chains = by_chain(chain)
-    if len(chains) < 2:
-        return np.nan
-    n_clades = int(ids.max()) + 1
-    frequency = np.stack([weigh(ids[draws], weights[draws] / weights[draws].sum(), n_clades) for draws in chains])
-    counts = frequency.max(axis=0) >= min_frequency - 1e-12
-    counts[ids[0, -1]] = False
-    return float(frequency[:, counts].std(axis=0, ddof=1).mean()) if counts.any() else 0.0
 
 
 @jit

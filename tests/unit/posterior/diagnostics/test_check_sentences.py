@@ -20,9 +20,6 @@ def result(z, worst=0):
         ("correlation", 12, ct.Diagonal(), 'covariance="full"'),
         ("correlation", 7, ct.Diagonal(), 'covariance="components"'),
         ("correlation", 7, ct.SquaredExponential(inputs=np.arange(3.0)), ""),
-        ("spread of columns", 12, ct.Scaled(), 'covariance="full"'),
-        ("spread of columns", 7, ct.Scaled(), 'covariance="diagonal"'),
-        ("spread of columns", 7, ct.SquaredExponential(inputs=np.arange(3.0)), ""),
     ],
 )
 def test_explain_gives_a_covariance_that_has_rows_enough(name, n, covariance, option):

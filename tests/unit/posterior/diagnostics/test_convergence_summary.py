@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from coaltree.errors import ConvergenceWarning
-from coaltree.posterior.diagnostics.agreement import ChainAgreement
-from coaltree.posterior.diagnostics.convergence_summary import chain_figures, ending, summarize, warn_if_poor
+from coaltree.posterior.diagnostics.convergence import Figure, worst_figures
+from coaltree.posterior.diagnostics.convergence_summary import ending, summarize, warn_if_poor
 from coaltree.posterior.of_trees import posterior_of_trees
 from tests.browser.posteriors import chain_posterior
 
-FINE = {"log_joint": {"r_hat": 1.0, "ess": 400.0}, "split_frequency_sd": 0.0}
+FINE = {"log_joint": {"r_hat": 1.0, "ess": 400.0}}
 LENGTH = ("n_warmup", "n_samples")
 
 
@@ -39,23 +39,23 @@ def test_summary_sees_chains_that_disagree():
 
 
 def test_warning_says_what_is_poor_and_what_would_help():
-    bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}, "split_frequency_sd": 0.0}
+    bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}}
     with pytest.warns(ConvergenceWarning, match=r"n_warmup and n_samples.*start=posterior\.$") as caught:
-        warn_if_poor(chain_figures(bad), LENGTH)
+        warn_if_poor(worst_figures(bad), LENGTH)
     assert caught[0].message.findings == (
         "R-hat of log joint is 1.30 (at most 1.05)",
         "effective sample size of log joint is 7 (at least 50)",
     )
     with pytest.warns(ConvergenceWarning, match="they disagree about the clusters"):
-        warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.3)), LENGTH)
+        warn_if_poor([*worst_figures(FINE), Figure("clusters", 0.3)], LENGTH)
     with pytest.warns(ConvergenceWarning, match="their clusters are the same"):
-        warn_if_poor(chain_figures(bad, ChainAgreement(3, 0.0)), LENGTH)
+        warn_if_poor([*worst_figures(bad), Figure("clusters", 0.0)], LENGTH)
     with pytest.warns(ConvergenceWarning, match="clusters, times and parameters may change") as caught:
-        warn_if_poor(chain_figures(FINE | {"log_joint": {"r_hat": math.nan, "ess": math.nan}}), LENGTH)
+        warn_if_poor(worst_figures(FINE | {"log_joint": {"r_hat": math.nan, "ess": math.nan}}), LENGTH)
     assert "R-hat is unknown" in caught[0].message.findings[0]
     assert "R-hat" not in str(caught[0].message)
     with warnings.catch_warnings(record=True) as caught:
-        warn_if_poor(chain_figures(FINE, ChainAgreement(3, 0.1)), LENGTH)
+        warn_if_poor([*worst_figures(FINE), Figure("clusters", 0.1)], LENGTH)
     assert caught == []
 
 

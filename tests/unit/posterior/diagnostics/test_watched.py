@@ -53,5 +53,5 @@ def test_watched_sees_two_chains_held_in_two_halves_of_the_posterior(name):
     in_halves = convergence.scalar_figures(values[order], halves[order].astype(int))
     mixed = convergence.scalar_figures(values[order], post.draws.chain)
     assert in_halves["r_hat"] > 1.2
-    assert in_halves["ess"] < convergence.ESS_BELOW
-    assert mixed["r_hat"] < convergence.R_HAT_ABOVE
+    assert in_halves["ess"] < convergence.LIMITS["ess"].limit
+    assert mixed["r_hat"] < convergence.LIMITS["r_hat"].limit
