@@ -84,7 +84,7 @@ def measure(name, length, seed):
     seen = frequency >= RARE
     shares = zip(clade_table(post).keys[seen], frequency[seen], strict=True)
     result["membership"] = np.asarray(post.membership(groups_of(X))).round(4).tolist()
-    return result | {"clades": [[*map(int, key), round(float(share), 4)] for key, share in shares]}
+    return result | {"clades": [[int(key), round(float(share), 4)] for key, share in shares]}
 
 
 def groups_of(X):
@@ -95,8 +95,8 @@ def groups_of(X):
 
 def support_error(run, long):
     """Root mean square difference of the supports of the clades that the long run is unsure about."""
-    ours = {(a, b): share for a, b, share in run["clades"]}
-    unsure = {(a, b): share for a, b, share in long["clades"] if 0.1 <= share <= 0.9}
+    ours = dict(run["clades"])
+    unsure = {key: share for key, share in long["clades"] if 0.1 <= share <= 0.9}
     return np.sqrt(np.mean([(ours.get(clade, 0.0) - share) ** 2 for clade, share in unsure.items()]))
 
 

@@ -1,8 +1,8 @@
 """Clades of many trees at once: which occur, how often, when.
 
-A clade (the leaf set of a merge) is known by a 128-bit key, the XOR of its leaves' keys, so that one pass up a tree
-gives the keys of all its clades. One pass over the T trees numbers the distinct clades 0 … K-1 in the order met; from
-then on a tree is a row of n-1 integers.
+A clade (the leaf set of a merge) is known by 64 bits, the XOR of its leaves' keys, so that one pass up a tree gives the
+keys of all its clades (two of K different ones are equal with probability K² / 2^65). The distinct ones are numbered
+0 … K-1 in the order met; from then on a tree is a row of n-1 integers.
 
     frequency of clade c:  f_c = Σ_t w_t [c in tree t]
 """
@@ -16,6 +16,7 @@ from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ..._runtime.once import once
 from ...numerics.weighted import weighted_quantile
+from ...tree import Tree
 from ...tree.merges import leaf_keys
 from .leaf_positions import mean_over_pairs
 from .stacked import read_only
@@ -28,13 +29,12 @@ _TREES_IN_CACHE = 64  # whose leaves are gone through together, row by row of a 
 
 
 class CladeTable(NamedTuple):
-    """The distinct clades of T trees."""
+    """The distinct clades of T trees, in the order met."""
 
     ids: np.ndarray  # (T, n-1) int32: the clade made by each merge
-    keys: np.ndarray  # (K, 2) uint64
+    keys: np.ndarray  # (K,) uint64
     sizes: np.ndarray  # (K,) number of leaves
     first: np.ndarray  # (K,) where it was first met, as tree · (n-1) + merge
-    slots: np.ndarray  # open-addressing index from key to clade
 
 
 @once
@@ -45,22 +45,13 @@ def clade_table(posterior: "Posterior") -> CladeTable:
 
 def enumerate_clades(children: np.ndarray) -> CladeTable:
     """Number the clades of stacked trees (T, n-1, 2)."""
+    from pandas import factorize
+
     children = read_only(children, np.int32)  # one type of argument, one compiled kernel
-    n_trees, m = children.shape[:2]
-    ids, leaves, count = np.empty((n_trees, m), np.int32), leaf_keys(m + 1), 0
-    table = _new_table(ids, max(m, 512))
-    for t in range(n_trees):
-        if count + m > len(table.keys):
-            smaller, table = table, _new_table(ids, 2 * (count + m))
-            _copy(smaller, table, count)
-        count = _add_tree(table, children[t], leaves, t, count)
-    return table._replace(keys=table.keys[:count], sizes=table.sizes[:count], first=table.first[:count])
-
-
-def _new_table(ids: np.ndarray, capacity: int) -> CladeTable:
-    """An empty table with room for so many clades, and an index that is at most half full."""
-    keys, sizes, first = np.empty((capacity, 2), np.uint64), np.empty(capacity, np.int32), np.empty(capacity, np.int64)
-    return CladeTable(ids, keys, sizes, first, np.full(1 << (2 * capacity - 1).bit_length(), -1, np.int32))
+    keys, sizes = _keys_and_sizes(children, leaf_keys(children.shape[1] + 1)[:, 0].copy())
+    ids, distinct = factorize(keys.ravel())
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(ids), prepend=-1) > 0)
+    return CladeTable(ids.astype(np.int32).reshape(keys.shape), distinct, sizes.ravel()[first], first)
 
 
 def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
@@ -68,9 +59,11 @@ def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
     return weigh(table.ids, weights, len(table.keys))
 
 
-def find(table: CladeTable, keys: np.ndarray) -> np.ndarray:
-    """(m,) the number of each clade key (m, 2) in the table, -1 where no tree has it."""
-    return np.asarray(_find(table.slots, table.keys, keys))
+def find(table: CladeTable, tree: Tree) -> np.ndarray:
+    """(n-1,) the number of each clade of a tree in the table, -1 where no tree has it."""
+    from pandas import Index
+
+    return np.asarray(Index(table.keys).get_indexer(tree.clade_keys()[:, 0]))
 
 
 def time_medians(table: CladeTable, times: np.ndarray, weights: np.ndarray, clades: np.ndarray) -> np.ndarray:
@@ -133,50 +126,15 @@ def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:
 
 
 @jit
-def _slot(slots: np.ndarray, keys: np.ndarray, key_0: np.uint64, key_1: np.uint64) -> np.uint64:
-    """Where this key is, or the empty slot where it belongs."""
-    mask = np.uint64(len(slots) - 1)
-    s = key_0 & mask
-    while True:
-        clade = slots[s]
-        if clade < 0 or (keys[clade, 0] == key_0 and keys[clade, 1] == key_1):
-            return s
-        s = (s + np.uint64(1)) & mask
-
-
-@jit
-def _copy(table: CladeTable, larger: CladeTable, count: int) -> None:
-    for clade in range(count):
-        key_0, key_1 = table.keys[clade, 0], table.keys[clade, 1]
-        larger.keys[clade, 0], larger.keys[clade, 1] = key_0, key_1
-        larger.sizes[clade], larger.first[clade] = table.sizes[clade], table.first[clade]
-        larger.slots[_slot(larger.slots, larger.keys, key_0, key_1)] = clade
-
-
-@jit
-def _add_tree(table: CladeTable, children: np.ndarray, leaves: np.ndarray, t: int, count: int) -> int:
-    """Number the clades of tree t, the new ones from `count` on; return how many there are now."""
-    n = len(leaves)
-    keys, sizes = np.empty((2 * n - 1, 2), np.uint64), np.ones(2 * n - 1, np.int32)
-    for i in range(n):  # an assignment of a whole slice takes seconds to compile, for its error message
-        keys[i, 0], keys[i, 1] = leaves[i, 0], leaves[i, 1]
-    for k in range(n - 1):
-        a, b = children[k, 0], children[k, 1]
-        key_0, key_1 = keys[a, 0] ^ keys[b, 0], keys[a, 1] ^ keys[b, 1]
-        keys[n + k, 0], keys[n + k, 1], sizes[n + k] = key_0, key_1, sizes[a] + sizes[b]
-        s = _slot(table.slots, table.keys, key_0, key_1)
-        if table.slots[s] < 0:
-            table.slots[s] = count
-            table.keys[count, 0], table.keys[count, 1] = key_0, key_1
-            table.sizes[count], table.first[count] = sizes[n + k], t * (n - 1) + k
-            count += 1
-        table.ids[t, k] = table.slots[s]
-    return count
-
-
-@jit
-def _find(slots: np.ndarray, keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    clades = np.empty(len(wanted), np.int64)
-    for k in range(len(wanted)):
-        clades[k] = slots[_slot(slots, keys, wanted[k, 0], wanted[k, 1])]
-    return clades
+def _keys_and_sizes(children: np.ndarray, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys and numbers of leaves (T, n-1) of the clades of all trees; `leaves` (n,) are the keys of the leaves."""
+    n_trees, n = len(children), len(leaves)
+    keys, sizes = np.empty((n_trees, n - 1), np.uint64), np.empty((n_trees, n - 1), np.int32)
+    for t in range(n_trees):
+        for k in range(n - 1):
+            key, size = np.uint64(0), 0
+            for c in children[t, k]:
+                key ^= leaves[c] if c < n else keys[t, c - n]
+                size += 1 if c < n else sizes[t, c - n]
+            keys[t, k], sizes[t, k] = key, size
+    return keys, sizes

@@ -72,7 +72,7 @@ def exact_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
     """(n-1,) exact support of the clades of a tree over the posterior's leaves, in their order."""
     table = clades.clade_table(posterior)
     frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
-    ids = clades.find(table, tree.clade_keys())
+    ids = clades.find(table, tree)
     return np.where(ids >= 0, frequency[ids], 0.0)
 
 
