@@ -23,7 +23,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 import coaltree as ct
 from coaltree.numerics.ess import mixing
 from coaltree.posterior.diagnostics import convergence
-from coaltree.posterior.diagnostics.agreement import chains_agree
+from coaltree.posterior.diagnostics.convergence import chains_agree
 from coaltree.posterior.diagnostics.ess import topology_ess
 from coaltree.posterior.diagnostics.watched import in_words
 from coaltree.posterior.trees.clades import enumerate_clades

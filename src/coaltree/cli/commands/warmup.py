@@ -48,7 +48,7 @@ def use_everything(folder: Path) -> None:
 
     from ...inference.fit import fit
     from ...model.process.simulation import simulate
-    from ...posterior.diagnostics.agreement import chains_agree
+    from ...posterior.diagnostics.convergence import chains_agree
     from ...tree.merges import restricted_trees
     from ..outputs import write_result
 

@@ -6,7 +6,7 @@ growing numbers of iterations:
     warm-up     ends when the log joint has settled: over the last half of the iterations of every chain, its mean moves
                 no further than its standard deviation; at the latest after a quarter of the iterations
     a check     R-hat and effective sample sizes (`convergence`) are within their limits, and so is the difference
-                between chains in the stability of the clusters (`agreement`), which takes longer to compute
+                between chains in the stability of the clusters (`chains_agree`), which takes longer to compute
     longer      where the largest R-hat is far nearer to 1 without the first quarter of the draws, that quarter was
     warm-up     warm-up as well, and is dropped
 """

@@ -26,8 +26,7 @@ from ...model.process.simulation import simulate
 from ...model.process.whitened import Problem
 from ...posterior.clusters.answer import answer_for
 from ...posterior.clusters.explanation import explain
-from ...posterior.diagnostics.agreement import chains_agree
-from ...posterior.diagnostics.convergence import topology_ess_of
+from ...posterior.diagnostics.convergence import chains_agree, topology_ess_of
 from ...posterior.io.nexus import annotated_tree
 from ...posterior.of_trees import posterior_of_trees
 from ...samplers.base import Tails

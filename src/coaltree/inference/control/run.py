@@ -32,8 +32,7 @@ from ...model.draws import Draws, concatenate
 from ...model.model import Model
 from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
-from ...posterior.diagnostics.agreement import chains_agree
-from ...posterior.diagnostics.convergence import LIMITS, Figure
+from ...posterior.diagnostics.convergence import LIMITS, Figure, chains_agree
 from ...posterior.io import archive
 from ...samplers.base import Sampler
 from ..chains.chain import Chain, advance, as_draws, begin, share_neighbors, tempered_iterations

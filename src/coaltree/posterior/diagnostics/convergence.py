@@ -5,8 +5,8 @@ There is one set of limits: where a run with ``n_samples="auto"`` may stop is wh
     scalars (`watched`)     split R-hat, rank-normalised, and bulk effective sample size
     entries of a            the effective sample size of the slowest, which may be half as large: the slowest of many is
     covariance              far below what most have, and nothing that is shown depends on it alone
-    clusters                the difference between chains in the stability of the clusters shown (`agreement`); computed
-                            once all of the above are within bounds
+    clusters                the difference between chains in the stability of the clusters shown (`chains_agree`);
+                            computed once all of the above are within bounds
 
 The topologies' effective sample size, and the average standard deviation of clade frequencies across chains, say how
 far supports of small groups are off; no run waits for them.
@@ -22,9 +22,9 @@ from ..._runtime.formatting import beside_limit
 from ..._runtime.once import once
 from ...numerics.ess import MIN_DRAWS, mixing
 from ...numerics.weighted import effective_sample_size
+from ..clusters.closest_clades import closest_clades
 from ..posterior import Posterior
 from ..trees.clades import clade_table, weigh
-from .agreement import DIFFERENCE_ABOVE
 from .ess import by_chain, last_of_chains, topology_ess
 from .watched import entries, evenly_spaced, in_words, is_covariance, watched
 
@@ -43,7 +43,7 @@ LIMITS = {
     "r_hat": Limit("R-hat", 1.05, True, 2),
     "ess": Limit("effective sample size", 50, False, 0),
     "entry_ess": Limit("effective sample size of the slowest entry of the covariance", 25, False, 0),
-    "clusters": Limit("difference in the stability of clusters between chains", DIFFERENCE_ABOVE, True, 2),
+    "clusters": Limit("difference in the stability of clusters between chains", 0.1, True, 2),  # grades: 0.25 apart
     "split_frequency_sd": Limit("difference of clade frequencies between chains", 0.05, True, 2),
     "topology_ess": Limit("effective sample size of topologies", 200, False, 0),  # supports to 0.035, one s.e.
     "weighted_ess": Limit("effective sample size of the weighted trees", 50, False, 0),
@@ -143,6 +143,26 @@ def split_frequency_sd_of(post: Posterior, min_frequency: float = 0.1) -> float:
     counts = frequency.max(axis=0) >= min_frequency - 1e-12
     counts[ids[0, -1]] = False
     return float(frequency[:, counts].std(axis=0, ddof=1).mean()) if counts.any() else 0.0
+
+
+class ChainAgreement(NamedTuple):
+    """How well the chains of a posterior agree on its clusters."""
+
+    n_clusters: int  #: the number of clusters that were compared, the suggested one (2, where that is 1)
+    stability_difference: float  #: largest difference between two chains in the stability of one of these clusters
+
+
+@once
+def chains_agree(posterior: Posterior) -> ChainAgreement | None:
+    """Compare the chains; None where there are no two."""
+    chains = by_chain(posterior.draws.chain)
+    is_series = posterior.draws.is_chain and posterior.draws.has_equal_weights
+    if not is_series or len(chains) < 2:
+        return None
+    k = max(posterior.suggest_n_clusters().n_clusters, 2)
+    similarity = closest_clades(posterior.draws.children, np.asarray(posterior.cut(k))).similarity
+    means = np.array([similarity[draws].mean(axis=0) for draws in chains])
+    return ChainAgreement(k, float(np.ptp(means, axis=0).max()))
 
 
 def times_more_draws(figures: Iterable[Figure]) -> float:

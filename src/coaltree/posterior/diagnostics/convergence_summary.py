@@ -12,8 +12,7 @@ from ...errors import ConvergenceWarning, warn_of_result
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
 from . import convergence
-from .agreement import chains_agree
-from .convergence import Figure
+from .convergence import Figure, chains_agree
 
 #: What poor figures mean, by the grade of the clusters.
 _MEANING = {

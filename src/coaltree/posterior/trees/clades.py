@@ -120,6 +120,46 @@ def leaves_under(children: np.ndarray, node: int) -> np.ndarray:
     return leaves[:n_leaves]
 
 
+@jit
+def compatible(children: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Parents and sizes of leaves, root (n) and those clades (tree · (n-1) + merge) that contradict none before."""
+    n = children.shape[1] + 1
+    parent, size = np.full(n + 1 + len(where), -1, np.int64), np.ones(n + 1 + len(where), np.int64)
+    count = np.zeros(len(size), np.int64)  # leaves of the clade in question under each node
+    inside, touched = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
+    parent[:n], size[n] = n, n
+    n_nodes = n + 1
+    for place in where:
+        leaves = leaves_under(children[place // (n - 1)], n + place % (n - 1))
+        n_inside, n_touched, done = len(leaves), 0, 0
+        for i in range(n_inside):
+            inside[i] = leaves[i]
+        while done < n_inside:
+            above = parent[inside[done]]
+            if count[above] == 0:
+                touched[n_touched] = above
+                n_touched += 1
+            count[above] += size[inside[done]]
+            if count[above] == size[above]:
+                inside[n_inside] = above
+                n_inside += 1
+            done += 1
+        around, n_cut = -1, 0
+        for i in range(n_touched):
+            if count[touched[i]] < size[touched[i]]:
+                around = touched[i]
+                n_cut += 1
+        if n_cut == 1:  # it is made of whole children of one node
+            for i in range(n_inside):
+                if parent[inside[i]] == around:
+                    parent[inside[i]] = n_nodes
+            parent[n_nodes], size[n_nodes] = around, len(leaves)
+            n_nodes += 1
+        for i in range(n_touched):
+            count[touched[i]] = 0
+    return parent[:n_nodes], size[:n_nodes]
+
+
 def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:
     """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
     return np.bincount(ids.ravel(), np.repeat(weights, ids.shape[1]), n_clades)

@@ -50,30 +50,6 @@ class ConsensusTree(RootedTree):
         """The share of the posterior that has each inner node's clade."""
         return self._support
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether every inner node has two children: then nothing was left open."""
-        return len(self._children) == self.n - 1
-
-    @property
-    def parents(self) -> np.ndarray:
-        """The parent of each node, leaves first; -1 for the root."""
-        parents = np.full(self.root + 1, -1, dtype=np.int64)
-        for k, nodes in enumerate(self._children):
-            parents[list(nodes)] = self.n + k
-        return parents
-
-    def leaf_order(self) -> np.ndarray:
-        """Return the leaves (n,) from left to right, so that no branches cross."""
-        order, todo = [], [self.root]
-        while todo:
-            node = todo.pop()
-            if node < self.n:
-                order.append(node)
-            else:
-                todo.extend(reversed(self._children[node - self.n]))
-        return np.array(order)
-
     def clades(self) -> list[frozenset[str]]:
         """Return the leaf labels under each inner node."""
         below: list[frozenset[str]] = [frozenset([label]) for label in self._labels]
@@ -127,14 +103,10 @@ def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     frequency[frequency > 1 - 1e-9] = 1.0
     kept = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
     kept = kept[np.argsort(table.sizes[kept], kind="stable")]  # children before parents; the root is last
+    above, _ = clades.compatible(posterior.draws.children, table.first[kept[:-1]])
+    number = np.concatenate([np.arange(n), [n + len(kept) - 1], np.arange(n, n + len(kept) - 1)])  # the root last
     parent = np.full(n + len(kept), -1, dtype=np.int64)
-    smallest = np.full(n, -1, dtype=np.int64)  # the smallest clade met so far that has the leaf, from the root down
-    for row in range(len(kept) - 1, -1, -1):
-        t, k = divmod(int(table.first[kept[row]]), n - 1)
-        leaves = clades.leaves_under(posterior.draws.children[t], n + k)
-        parent[n + row] = smallest[leaves[0]]
-        smallest[leaves] = n + row
-    parent[:n] = smallest
+    parent[number] = np.where(above < 0, -1, number[above])
     median = raised(parent, clades.time_medians(table, posterior.draws.times, weights, kept))
     in_time = np.argsort(median, kind="stable")
     number = np.arange(n + len(kept))

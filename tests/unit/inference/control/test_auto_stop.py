@@ -15,7 +15,7 @@ from coaltree.model.draws import Draws
 from coaltree.model.model import Model
 from coaltree.model.process.noise import Noise
 from coaltree.posterior.diagnostics import convergence
-from coaltree.posterior.diagnostics.agreement import chains_agree
+from coaltree.posterior.diagnostics.convergence import chains_agree
 from tests.fits import assert_same, at_most_iterations, data, with_missing
 
 QUICK = {"sampler": ct.MPost2(n_particles=3), "random_state": 0, "progress": False}
