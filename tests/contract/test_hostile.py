@@ -265,7 +265,7 @@ for table_case, (name, content, words) in TABLES.items():
     case(words)(work)
 
 
-@case("is no regular file; expected .csv")
+@case("cannot be read: it is no regular file.")
 def a_pipe_that_never_begins(folder):
     path = folder / "pipe.csv"
     os.mkfifo(path)

@@ -10,8 +10,8 @@ from ..errors import InputError
 
 
 @contextlib.contextmanager
-def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterator[IO[Any]]:
-    """Open a temporary file that takes the place of `path` once it is complete; what fails is an `InputError`."""
+def replacing(path: Any, mode: str = "w", newline: str | None = None, keep: bool = False) -> Iterator[IO[Any]]:
+    """Open a temporary file that takes the place of `path` once it is complete, unless `keep`."""
     path = as_path(path)
     temporary = path.with_name(f".{path.name}.tmp")  # what a killed process left of it is written over
     try:
@@ -23,7 +23,8 @@ def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterato
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        if not keep:
+            os.replace(temporary, path)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
     finally:
@@ -33,12 +34,8 @@ def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterato
 
 def check_writable(path: Any) -> None:
     """Refuse a path that no file can be written to, before any work is done: by writing one beside it."""
-    with contextlib.suppress(_IsWritableError), replacing(path):
-        raise _IsWritableError
-
-
-class _IsWritableError(Exception):
-    """Leaves what is there as it is."""
+    with replacing(path, keep=True):
+        pass
 
 
 def as_path(path: Any, name: str = "path") -> Path:

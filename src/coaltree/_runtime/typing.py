@@ -1,7 +1,4 @@
-"""Types that signatures share: what users may give, and integers in kernels.
-
-`CovarianceLike` and `SamplerLike` stand beside what they name, in `model.covariance` and `samplers.base`.
-"""
+"""Types that signatures share: what users may give, and integers in kernels."""
 
 import os
 from collections.abc import Callable

@@ -52,7 +52,7 @@ def write_result(
         POSTERIOR: post.save,
         "tree.newick": lambda path: write_text(path, post.to_newick(tree)),
         "tree.nex": lambda path: write_text(path, annotated_tree(post, tree)),
-        "trees.nex": lambda path: post.to_nexus(path, max_trees=trees_to_write(post.n)),
+        "trees.nex": lambda path: post.to_nexus(path, max_trees=max(10, min(1000, 100_000 // post.n))),  # some 4 MB
         "linkage.csv": lambda path: write_linkage(path, tree),
         "clusters.csv": lambda path: write_clusters(path, post, answer),
         "tree.png": draw,
@@ -63,11 +63,6 @@ def write_result(
     for name, write in writers.items():
         write(folder / name)
     return suggestion, answer
-
-
-def trees_to_write(n_leaves: int) -> int:
-    """Number of sampled trees in a file: 1,000, or fewer of more than 100 leaves, but at least ten."""
-    return max(10, min(1000, 100_000 // n_leaves))  # some 40 bytes a leaf: 4 MB
 
 
 def write_text(path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.progress import Progress
+from .._runtime.progress import watching
 from .._runtime.random_streams import as_generator
 from .._runtime.threads import at_most_threads, single_threaded_blas
 from .._runtime.typing import ArrayLike, ProgressLike, RandomState
@@ -83,9 +83,9 @@ def sample_trees(
     else:
         state = State(NO_TREE, model.covariance, first_draw(model.noise), np.empty(0))
         problem = model.problem(state, rotate=sampler.needs_vectors)
-        with single_threaded_blas(), at_most_threads(n_threads), Progress(progress) as bar:
+        with single_threaded_blas(), at_most_threads(n_threads), watching(progress, "step") as watch:
             options: Any = {"n_samples": n_samples, "n_warmup": n_warmup, "n_threads": n_threads}
-            draws = sampler.run(problem, rng, progress=bar.watcher("step"), **options)
+            draws = sampler.run(problem, rng, progress=watch, **options)
     if draws.info.get("interrupted"):
         message = f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees."
         warn_of_result(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)

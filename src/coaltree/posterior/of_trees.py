@@ -1,7 +1,7 @@
 """A posterior from trees and what is known of their leaves, without a fit."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,18 +18,15 @@ from .posterior import Posterior
 from .trees.stacked import read_only
 from .validation import check_groups, check_model, check_table
 
-if TYPE_CHECKING:
-    from ..model.covariance import Covariance
-
 
 def posterior_of_trees(
-    children: ArrayLike,
-    times: ArrayLike,
+    children: Any,
+    times: Any,
     *,
     labels: Iterable[Any] | None = None,
     X: ArrayLike | None = None,
     columns: Iterable[Any] | None = None,
-    covariance: "Covariance | None" = None,
+    covariance: Any = None,
     noise: NoiseLike = 0.0,
     errors: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -38,7 +35,7 @@ def posterior_of_trees(
     fitted: ArrayLike | None = None,
     transform: TransformLike = None,
     info: Mapping[str, Any] | None = None,
-    chain: ArrayLike | None = None,
+    chain: Any = None,
     **draws: Any,
 ) -> Posterior:
     """Trees as stacked arrays (T, n-1, 2) and (T, n-1), and what else `Model` and `Draws` have, by its name there.

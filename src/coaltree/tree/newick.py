@@ -2,8 +2,9 @@
 
 A subtree is a name, or (subtree, subtree, …) with an optional name, and after it a colon and the length of the
 branch above it; the text ends in a semicolon. Names with blanks or punctuation stand in single quotes, a quote inside
-is doubled, and [comments] may stand between any two parts. An underscore is one, quoted or not, as for R's `read.tree`,
-to which quotes are part of a name; in NEXUS files and for DendroPy, one outside quotes means a blank.
+is doubled, and [comments] may stand between any two parts, but not in each other. An underscore is one, quoted or not,
+as for R's `read.tree`, to which quotes are part of a name; in NEXUS files and for DendroPy, one outside quotes means a
+blank.
 
 Branch lengths are differences of times, written with the fewest digits that give back the same float. A time is read
 as the greatest distance to a leaf below, which cannot decrease towards the root.
@@ -11,7 +12,6 @@ as the greatest distance to a leaf below, which cannot decrease towards the root
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ _PART = re.compile(
       | (?P<quoted>'[^']*+(?:''[^']*+)*+')""",
     re.VERBOSE,
 )
-_BRACKET = re.compile(r"[\[\]]")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -82,30 +81,23 @@ _EXPECTED = {  # in each state of `read`
 }
 
 
-class _Subtree(NamedTuple):
-    node: int  # i for leaf i, ~k for the k-th closed group
-    near: tuple[float, int]  # distance and number of the nearest leaf, and of the farthest
-    far: tuple[float, int]
-
-    def hung_by(self, length: float) -> "_Subtree":
-        return _Subtree(self.node, (self.near[0] + length, self.near[1]), (self.far[0] + length, self.far[1]))
-
-
 def read(text: str, keep_underscores: bool, tolerance: float) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Read one rooted, binary, ultrametric tree; anything else raises InputError with the place in the text.
 
     Returns children and times, merges in order of time, and labels, leaves in the order they were met.
     """
     labels: list[str] = []
-    merges: list[tuple[_Subtree, _Subtree]] = []  # children always before their parent
-    groups: list[list[_Subtree]] = []  # that are open, with the subtrees already in them
-    latest, length = _Subtree(0, (0.0, 0), (0.0, 0)), None  # subtree, and the branch above it
+    children: list[Sequence[int]] = []  # i for leaf i, ~k for merge k
+    times: list[float] = []
+    groups: list[list[tuple[int, float, float]]] = []  # that are open, with the subtrees already in them
+    latest, length = (0, 0.0, 0.0), None  # node, nearest and farthest leaf below it; and the branch above it
     state, at = "start", 0
     for kind, value, at in _parts(text):
         is_mark = kind == "mark"
         if state == "start" and not is_mark:
-            latest, length = _Subtree(len(labels), (0.0, len(labels)), (0.0, len(labels))), None
-            labels.append(value if keep_underscores or kind == "quoted" else value.replace("_", " "))
+            latest, length = (len(labels), 0.0, 0.0), None
+            name = value[1:-1].replace("''", "'") if kind == "quoted" else value
+            labels.append(name if keep_underscores or kind == "quoted" else name.replace("_", " "))
             state = "named"
         elif state == "start" and value == "(":
             groups.append([])
@@ -121,66 +113,46 @@ def read(text: str, keep_underscores: bool, tolerance: float) -> tuple[np.ndarra
             why = "a branch has no length; times are read from branch lengths"
             raise _wrong(text, at, why if groups else f"a '{value}' outside all parentheses")
         else:
-            groups[-1].append(latest.hung_by(length))
+            node, near, far = latest
+            groups[-1].append((node, near + length, far + length))
             if len(groups[-1]) > 2 or (value == ")" and len(groups[-1]) < 2):
                 number = "more than two children" if len(groups[-1]) > 2 else "only one child"
                 raise _wrong(text, at, f"a node has {number}; only binary trees can be read")
             if value == ")":
-                left, right = groups.pop()
-                latest, length = _Subtree(~len(merges), min(left.near, right.near), max(left.far, right.far)), None
-                merges.append((left, right))
+                nodes, nearest, farthest = zip(*groups.pop(), strict=True)
+                latest, length = (~len(times), min(nearest), max(farthest)), None
+                children.append(nodes)
+                times.append(max(farthest))
             state = "start" if value == "," else "closed"
     if state == "start" and not groups:
         raise InputError("The Newick text holds no tree; it should look like '(a:1,b:1);'.")
     if groups or state in ("start", "colon"):
         raise _wrong(text, len(text), f"the text ends early, with {len(groups)} '(' not closed")
-    _check_depths(latest, labels, tolerance)
-    nodes = np.array([(left.node, right.node) for left, right in merges])
-    times = np.array([max(left.far, right.far)[0] for left, right in merges])
-    return *in_order_of_time(np.where(nodes >= 0, nodes, len(labels) + ~nodes), times), labels
-
-
-def _check_depths(root: _Subtree, labels: Sequence[str], tolerance: float) -> None:
-    """Refuse a tree of one leaf, and one whose leaves are not equally deep."""
     if len(labels) < 2:
         raise InputError(f"The Newick tree has only one leaf, {_short(labels[0])}; a tree needs at least two.")
-    (near, near_leaf), (far, far_leaf) = root.near, root.far
+    _, near, far = latest
     if not np.isfinite(far):
         raise InputError("The branch lengths of the Newick tree add up to more than a float can hold.")
     if far - near > tolerance * far:
         raise InputError(
-            f"The tree is not ultrametric: leaf {_short(labels[near_leaf])} is {near:.9g} below the root and leaf "
-            f"{_short(labels[far_leaf])} {far:.9g}, but all leaves must be at the same distance, within {tolerance:g} "
-            "of the root's height."
+            f"The tree is not ultrametric: its leaves are from {near:.9g} to {far:.9g} below the root, but all must be "
+            f"at the same distance, within {tolerance:g} of the root's height."
         )
+    merged = np.array(children)
+    return *in_order_of_time(np.where(merged >= 0, merged, len(labels) + ~merged), np.array(times)), labels
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield kind (mark, word or quoted), value and place of each part of the text, without blanks and comments."""
+    """Yield kind (mark, word or quoted), text and place of each part of the text, without blanks and comments."""
     at = 1 if text.startswith("\ufeff") else 0
     while at < len(text):
         match = _PART.match(text, at)
         if match is None:
-            if text[at] == "[":
-                at = _end_of_nested_comment(text, at)
-                continue
-            what = "a quote that is never closed" if text[at] == "'" else "a ']' that closes no comment"
-            raise _wrong(text, at, what)
-        kind, value = match.lastgroup, match.group()
-        if kind == "quoted":
-            yield "quoted", value[1:-1].replace("''", "'"), at
-        elif kind != "blank":
-            yield str(kind), value, at
+            wrong = {"'": "a quote that is never closed", "]": "a ']' that closes no comment"}
+            raise _wrong(text, at, wrong.get(text[at], "a comment that is never closed, or has another in it"))
+        if match.lastgroup != "blank":
+            yield str(match.lastgroup), match.group(), at
         at = match.end()
-
-
-def _end_of_nested_comment(text: str, start: int) -> int:
-    depth = 0
-    for bracket in _BRACKET.finditer(text, start):
-        depth += 1 if bracket.group() == "[" else -1
-        if depth == 0:
-            return bracket.end()
-    raise _wrong(text, start, "a comment that is never closed")
 
 
 def _length(text: str, value: str, at: int) -> float:

@@ -1,12 +1,4 @@
-"""Read a file into columns of text or numbers, by pandas and NumPy; text files by a rule that docs/start tells users.
-
-Separator   Of tab, semicolon, comma, bar and blanks the one that splits all lines into equally many cells; of several,
-            the one that leaves more numbers. A .tsv file has tabs.
-Header      A first line with text beyond its first cell is the header, and so is one whose first cell is empty or
-            a heading of names (name, id, …), or missing, as R writes it. A first line of other whole numbers, or of
-            numbers that rise above rows that do not, could be either, and is refused until --header or --no-header
-            is given. Any other first line is a row.
-"""
+"""Read a file into columns of text or numbers, by pandas and NumPy; docs/start/command_line.md has the rules."""
 
 import csv
 import math
@@ -97,7 +89,7 @@ def _split(lines: Sequence[str], mark: str) -> list[list[str]]:
 
 
 def find_separator(lines: Sequence[str], decimal: str | None) -> str:
-    """The separator by the rule above; the tab where there is a single column."""
+    """The separator that splits lines into equally many cells, of several the one that leaves most numbers."""
     best, separator = (0, 0), "\t"
     for mark in _SEPARATORS:
         if mark == decimal or (mark == " " and best[0]):
@@ -143,7 +135,7 @@ def with_header(cells: pandas.DataFrame, header: bool | None, decimal: str | Non
 
 
 def has_header(cells: Sequence[str], below: Sequence[Sequence[str]], decimal: str | None, where: str) -> bool:
-    """Whether the first line names the columns, by the rule above."""
+    """Whether the first line names the columns; it is refused if it may be a row as well."""
     first, *others = cells
     named = others if others and number(first, decimal) is None else cells
     numbers = [number(cell, decimal) for cell in named]

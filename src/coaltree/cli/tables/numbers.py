@@ -87,10 +87,8 @@ def _read(observed: set[str], decimal: str | None) -> tuple[dict[str, float | No
 
 def _without(mark: str, cell: str) -> str | None:
     """The number in $12, -$12, 12 € or 12 %; None without the mark."""
-    sign = cell[:1] if cell.startswith(("+", "-")) else ""
-    marked = cell.removeprefix(sign)
-    amount = marked.removesuffix(mark) if marked.endswith(mark) else marked.removeprefix(mark)
-    return None if amount == marked else sign + amount.strip()
+    match = re.fullmatch(rf"([+-]?)(?:(.*?)\s*{re.escape(mark)}|{re.escape(mark)}\s*(.*))", cell)
+    return match and match[1] + (match[2] or match[3] or "")
 
 
 def _is_either(cells: Collection[str]) -> bool:

@@ -16,11 +16,12 @@ import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
+from ..._runtime.atomic_write import open_to_read
 from ..._runtime.formatting import escaped, shortened, shortlist
 from ...errors import InputError
 from ...model.data.table import Table, numbered
 from ...posterior.leaf_annotations import in_order
-from .files import NAME_HEADINGS, SUFFIXES, TableError, read_cells
+from .files import NAME_HEADINGS, TableError, read_cells
 from .numbers import advice, is_date, is_missing, read_numbers
 
 MAX_SHOWN = 6  # columns in the description of a table
@@ -72,10 +73,7 @@ class TableFile(NamedTuple):
 
 def read_file(path: Path, options: TableOptions) -> TableFile:
     """Read the table in a file; the suffix is the file type."""
-    if not path.exists():
-        raise InputError(f"file not found: {path}.")
-    if not path.is_file():
-        raise InputError(f"{path} is {'a folder' if path.is_dir() else 'no regular file'}; expected {SUFFIXES}.")
+    open_to_read(path).close()
     try:
         frame, read_as = read_cells(path, options.header, options.decimal, options.array)
         return _with_roles(frame, read_as, options, path.name)

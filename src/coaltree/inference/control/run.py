@@ -21,7 +21,7 @@ from ... import __version__
 from ..._runtime.archive import damaged
 from ..._runtime.atomic_write import as_path, check_writable
 from ..._runtime.memory import require_memory
-from ..._runtime.progress import Progress
+from ..._runtime.progress import watching
 from ..._runtime.random_streams import seed_of
 from ..._runtime.schema import check_fields, is_array, is_text
 from ..._runtime.threads import single_threaded_blas
@@ -150,7 +150,7 @@ class Run:
         self.resume()
         n_threads = _threads_per_chain(self.n_chains, n_jobs)
         parallel = Parallel(n_jobs=at_most_jobs(n_jobs, self.n_chains))
-        with single_threaded_blas(), Progress(progress) as bar, parallel:
+        with single_threaded_blas(), watching(progress) as watch, parallel:
             try:
                 if not self.chains:
                     self._begin(parallel, n_threads)
@@ -162,7 +162,8 @@ class Run:
                     seconds = (time.perf_counter() - began) / (self.iteration - before)
                     self._check()
                     self.save(finished=bool(self.reason))
-                    self._show(bar)
+                    if watch is not None:
+                        watch(self.iteration * self.n_chains, self._likely_end() * self.n_chains)
             except (KeyboardInterrupt, SystemError) as error:
                 if not is_interruption(error):
                     raise
@@ -292,16 +293,11 @@ class Run:
             self.figures.append(Figure("clusters", agreement.stability_difference))
         return stopping
 
-    def _show(self, bar: Progress) -> None:
-        is_warmup = self.n_warmup is None or self.iteration < self.n_warmup
-        note, total = "warm-up" if is_warmup else "", self.next_check
-        if self.n_samples is None:
-            total = self.max_iterations
-        if self.expected:
-            total = max(min(self.expected, total), self.next_check)
+    def _likely_end(self) -> int:
         if self.reason:
-            total = self.iteration
-        bar.show(self.iteration * self.n_chains, total * self.n_chains, note)
+            return self.iteration
+        total = self.max_iterations if self.n_samples is None else self.next_check
+        return max(min(self.expected, total), self.next_check) if self.expected else total
 
     # Memory
 

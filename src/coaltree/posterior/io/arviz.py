@@ -89,11 +89,9 @@ def _row_densities(
 ) -> Any:
     """The log densities of rows given all others, (chain, draw, row), of the draws that leave-one-out uses."""
     place = thinned(np.broadcast_to(np.arange(index.shape[1]), index.shape), check_n_draws(posterior, n_draws))[0]
-    draws, inverse = np.unique(index[:, place].ravel(), return_inverse=True)
-    if posterior.draws.has_equal_weights:  # in the order of leave-one-out, which then finds them cached
-        draws, inverse = index[:, place].ravel(), np.arange(index[:, place].size)
+    draws = index[:, place].ravel()  # in the order of leave-one-out, which then finds them cached
     densities = cached_densities(posterior, draws, n_jobs, progress)
-    stacked = densities.log_density[inverse].reshape(len(index), len(place), -1)
+    stacked = densities.log_density.reshape(len(index), len(place), -1)
     return _dataset({"rows": stacked}, draw=place, row=[posterior.model.row_labels[i] for i in densities.rows])
 
 

@@ -35,11 +35,7 @@ def annotated_tree(posterior: "Posterior", tree: Tree | None = None, file_format
     """A tree, the mean tree by default, with support and times of each clade, as a NEXUS file or a line of Newick."""
     check_choice("format", file_format, ("nexus", "newick"))
     tree = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
-    return annotated_text(tree, *annotations(posterior, tree), file_format)
-
-
-def annotated_text(tree: Tree, transfer: np.ndarray, comments: list[str], file_format: str) -> str:
-    """A tree with its `annotations`, as a NEXUS file or a line of Newick."""
+    transfer, comments = annotations(posterior, tree)
     if file_format == "nexus":
         text = write(tree.children, tree.times, leaf_numbers(tree.n) + comments)
         return "".join(f"{line}\n" for line in nexus_lines(tree.labels, [f"summary = [&R] {text}"]))

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..._runtime.formatting import shortlist
-from ..._runtime.progress import Progress
+from ..._runtime.progress import watching
 from ..._runtime.typing import ProgressLike
 from ..._runtime.validation import check_count, check_jobs
 from ...errors import InputError, warn_of_result
@@ -89,7 +89,20 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
     else:
         draws, weights = pick_trees(posterior.weights, n_draws)
     densities = cached_densities(posterior, draws, n_jobs, progress)
-    result = from_densities(posterior, densities, np.log(weights))
+    log_z, log_weights = densities.log_density.T, np.log(weights / weights.sum())
+    smoothed, pareto_k = _smoothed(log_weights - log_z, min(posterior.ess / len(posterior), 1.0))
+    pointwise = logsumexp(smoothed + log_z, axis=1)
+    result = LeaveOneOut(
+        elpd=float(pointwise.sum()),
+        se=math.sqrt(len(pointwise)) * float(pointwise.std(ddof=1)),
+        p_loo=float((logsumexp(log_weights + log_z, axis=1) - pointwise).sum()),
+        pointwise=pointwise,
+        pareto_k=pareto_k,
+        rows=densities.rows,
+        labels=tuple(posterior.model.row_labels[i] for i in densities.rows),
+        columns=posterior.model.used_columns,
+        log_density=densities.log_density,
+    )
     n_influential = int(np.sum(result.pareto_k > _MAX_K))
     if n_influential and np.isfinite(result.pareto_k).any():
         warn_of_result(
@@ -121,30 +134,10 @@ def cached_densities(
     last = _last_densities.get(posterior)
     if last is not None and np.array_equal(last.draws, draws):
         return last
-    with Progress(progress) as bar:
-        densities = row_densities(posterior, draws, n_jobs=n_jobs, watch=bar.watcher("draw"))
+    with watching(progress, "draw") as watch:
+        densities = row_densities(posterior, draws, n_jobs=n_jobs, watch=watch)
     _last_densities[posterior] = densities
     return densities
-
-
-def from_densities(posterior: "Posterior", densities: RowDensities, log_weights: np.ndarray) -> LeaveOneOut:
-    """Leave-one-out from log Z (s, k) of draws with these log weights (s,)."""
-    log_z = densities.log_density.T
-    log_weights = log_weights - logsumexp(log_weights)
-    smoothed, pareto_k = _smoothed(log_weights - log_z, min(posterior.ess / len(posterior), 1.0))
-    pointwise = logsumexp(smoothed + log_z, axis=1)
-    seen = logsumexp(log_weights + log_z, axis=1)
-    return LeaveOneOut(
-        elpd=float(pointwise.sum()),
-        se=math.sqrt(len(pointwise)) * float(pointwise.std(ddof=1)),
-        p_loo=float((seen - pointwise).sum()),
-        pointwise=pointwise,
-        pareto_k=pareto_k,
-        rows=densities.rows,
-        labels=tuple(posterior.model.row_labels[i] for i in densities.rows),
-        columns=posterior.model.used_columns,
-        log_density=densities.log_density,
-    )
 
 
 def _smoothed(log_ratios: np.ndarray, r_eff: float) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..._runtime.formatting import shortlist
-from ..._runtime.progress import Progress
+from ..._runtime.progress import watching
 from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import allowed_threads, single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
@@ -114,7 +114,7 @@ def place(
     where = _first_places(posterior, trees) if n_clades > 0 else np.empty((0, 2), np.int64)
     at_once = max(8, _SHARES_AT_ONCE // (2 * posterior.n + len(where)))
     placed, clades = [], []
-    with single_threaded_blas(), Progress("auto") as bar, ThreadPoolExecutor(allowed_threads()) as pool:
+    with single_threaded_blas(), watching("auto", "row") as watch, ThreadPoolExecutor(allowed_threads()) as pool:
         for first in range(0, m, at_once):
             rows = slice(first, min(m, first + at_once))
             views = _views(posterior, table._replace(labels=table.labels[rows], values=table.values[rows]))
@@ -125,7 +125,6 @@ def place(
                 best = np.argsort(-row, kind="stable")[:n_clades]
                 best = best[row[best] > 0.0]
                 clades.append((row[best], where[best].tolist()))
-            watch = bar.watcher("row")
             if watch is not None and time.monotonic() - began > _SECONDS_WITHOUT_BAR:
                 watch(rows.stop, m)
     total, weights, nodes, times, by_class = map(np.concatenate, zip(*placed, strict=True))
