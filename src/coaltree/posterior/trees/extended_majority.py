@@ -36,43 +36,34 @@ def extended_majority(posterior: "Posterior") -> Frame:
     return _resolved(n, parent, size, posterior.draws.children[most_credible(table, posterior.weights)])
 
 
-def _resolved(n: int, parent: np.ndarray, size: np.ndarray, draw: np.ndarray) -> Frame:
+def _resolved(n: int, above: np.ndarray, size: np.ndarray, draw: np.ndarray) -> Frame:
     """The binary tree that has the clades of a tree with many children, and where it is open follows a draw."""
-    place = merges.layout(draw)
-    by_size = n + np.argsort(size[n:], kind="stable")  # children before parents, the root last
-    depth, start = np.zeros(len(parent), dtype=np.int64), np.append(place.start[:n], np.full(len(parent) - n, n))
-    np.minimum.at(start, parent[:n], start[:n])
-    for v in by_size[:-1].tolist():
-        start[parent[v]] = min(start[parent[v]], start[v])
-    for v in by_size[-2::-1].tolist():
+    place, parent, depth = merges.layout(draw), above.tolist(), np.zeros(len(above), dtype=np.int64)
+    for v in (n + np.argsort(-size[n:], kind="stable"))[1:].tolist():  # parents before children
         depth[v] = depth[parent[v]] + 1
 
     # In the order of the draw's leaves, siblings stand side by side; those whose gap was merged first are joined first.
-    siblings = np.delete(np.arange(len(parent)), n)
-    siblings = siblings[np.lexsort((start[siblings], parent[siblings], size[parent[siblings]]))]
-    left = np.flatnonzero(parent[siblings[:-1]] == parent[siblings[1:]])
-    around = parent[siblings[left]]
-    gap = merges.common_ancestors(place, place.order[start[np.column_stack([siblings[left], siblings[left + 1]])]])
-    in_order = np.lexsort((gap, around, size[around]))  # one family of siblings after the other
-    left, around = left[in_order], around[in_order]
-    return Frame(_join_siblings(n, siblings.tolist(), left.tolist(), around.tolist()), depth[around])
-
-
-def _join_siblings(n: int, siblings: list[int], left: list[int], around: list[int]) -> np.ndarray:
-    """(n-1, 2) children of merges that join what has siblings[left] to what has the next; the last makes `around`."""
-    node: dict[int, int] = {}  # of the binary tree, for each node with many children
-    made: dict[int, int] = {}  # node of the binary tree that has siblings joined so far, by the first of them
-    first = list(range(len(siblings)))  # where to look for that
-
-    def find(x: int) -> int:
-        while first[x] != x:
-            first[x] = first[first[x]]
-            x = first[x]
-        return x
-
-    children = []
-    for k, (x, parent) in enumerate(zip(left, around, strict=True)):
-        a, b = find(x), find(x + 1)
-        children.append([made.get(c, node.get(siblings[c], siblings[c])) for c in (a, b)])
-        first[b], made[a], node[parent] = a, n + k, n + k
-    return np.array(children)
+    start, latest, pairs = [-1] * len(parent), [-1] * len(parent), []
+    for x, leaf in enumerate(place.order.tolist()):
+        v = leaf
+        while v != n and start[v] < 0:  # up to what holds an earlier leaf
+            start[v] = x
+            if latest[parent[v]] >= 0:
+                pairs.append((latest[parent[v]], v))
+            latest[parent[v]] = v
+            v = parent[v]
+    left, right = np.array(pairs).T
+    gap = merges.common_ancestors(place, place.order[np.array(start)[np.column_stack([left, right])]])
+    in_order = np.lexsort((gap, above[left], size[above[left]]))  # one family of siblings after the other, small first
+    node = list(range(len(parent)))  # of the binary tree: of each node, and of siblings joined so far, by the first
+    first, last, children = (
+        node.copy(),
+        node.copy(),
+        [],
+    )  # first of the siblings joined up to each, last of those from it
+    for k, (a, b) in enumerate(zip(left[in_order].tolist(), right[in_order].tolist(), strict=True)):
+        a = first[a]
+        children.append((node[a], node[b]))
+        node[a] = node[parent[b]] = n + k
+        first[last[b]], last[a] = a, last[b]
+    return Frame(np.array(children), depth[above[left[in_order]]])

@@ -16,7 +16,7 @@ they meet at time 0, as exact duplicates do), and D̄ its posterior mean. The me
    it, and so is its interval (`node_times`).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,16 +26,24 @@ from ..._runtime.once import once
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cut import name_rank
-from .average_linkage import DrawnTrees, average_linkage
 from .clades import clade_table
 from .consensus import raised
-from .extended_majority import extended_majority
+from .extended_majority import Frame, extended_majority
 from .leaf_order import side_by_side
+from .leaf_positions import mean_over_pairs
 from .stacked import read_only
 from .transfer_support import transfers
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
+
+
+class DrawnTrees(NamedTuple):
+    """Drawn trees, as far as their topology goes."""
+
+    children: np.ndarray  # (T, n-1, 2)
+    log_sizes: np.ndarray  # (T, n-1) log number of leaves under each merge, 0 at time 0
+    weights: np.ndarray  # (T,) sum to 1
 
 
 class MeanTree(Tree):
@@ -108,6 +116,33 @@ def mean_tree(posterior: "Posterior") -> Tree:
         children, mean = merges.in_order_of_time(children, mean)
     children = side_by_side(children, name_rank(labels), posterior.model)
     return MeanTree(children, mean, labels, heights, draws) if n <= MAX_LINKED else Tree(children, mean, labels)
+
+
+def average_linkage(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Children (n-1, 2) and heights (n-1,) of the average linkage of D̄ inside the frame; `rank` (n,) decides ties.
+
+    It is average linkage of D̄ - c · depth(i, j), depth the number of kept clades that hold both leaves and c more than
+    any D̄: all pairs within a clade come before any pair across its border. A height is the mean D̄ between the two
+    sides, raised to those of the merges below.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    n, step = len(rank), np.log(len(rank)) + 1.0
+    number = np.append(rank, np.arange(n, 2 * n - 1))  # SciPy breaks ties by number
+    shallow = (frame.depth.max() - frame.depth).astype(np.float64)
+    Z = linkage(
+        mean_over_pairs(
+            number[np.concatenate([draws.children, frame.children[None]])],
+            np.concatenate([draws.log_sizes, shallow[None]]),
+            np.append(draws.weights, step),
+        ),
+        "average",
+    )
+    heights = Z[:, 2] - step * np.floor(Z[:, 2] / step + 1e-6)
+    children = np.append(np.argsort(rank), np.arange(n, 2 * n - 1))[Z[:, :2].astype(np.int64)]
+    for k, (a, b) in enumerate(children.tolist()):
+        heights[k] = max(heights[k], 0.0, *(heights[c - n] for c in (a, b) if c >= n))
+    return children, heights
 
 
 def _mean_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> np.ndarray:

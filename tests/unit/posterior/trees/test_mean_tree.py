@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.trees import mean_tree as module
-from coaltree.posterior.trees.extended_majority import MIN_SUPPORT
+from coaltree.posterior.trees.extended_majority import MIN_SUPPORT, Frame
+from coaltree.posterior.trees.mean_tree import DrawnTrees, average_linkage
 from coaltree.tree.cut import name_rank
 from tests.posteriors import leaf_sets, listed, random_posterior, renumbered, stacked, times_of
 from tests.reference import cut as cut_by_sets
@@ -229,3 +231,44 @@ def test_mean_tree_of_more_leaves_than_are_linked(monkeypatch):
         np.testing.assert_allclose(tree.times, [means[clade] for clade in leaf_sets(tree)], rtol=1e-9)
         for k in (1, 3, 16):
             np.testing.assert_array_equal(post.cut(k), ct.Tree(tree.children, tree.times).cut(k))
+
+
+# Average linkage inside kept clades
+
+
+def of_posterior(seed, n=12):
+    post = random_posterior(seed, n=n, n_trees=20, weighted=False)
+    sizes = np.array([tree.sizes[n:] for tree in post.trees])
+    return post, DrawnTrees(post.draws.children, np.log(sizes), post.weights)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_average_linkage_without_kept_clades_is_scipys(seed):
+    post, draws = of_posterior(seed)
+    open_frame = Frame(post.draws.children[0], np.zeros(11, dtype=np.int64))
+    children, heights = average_linkage(draws, open_frame, np.arange(12))
+    mean = np.average([tree.cophenetic() for tree in with_sizes_as_times(post)], axis=0)
+    Z = linkage(mean[np.triu_indices(12, 1)], "average")
+    np.testing.assert_array_equal(children, Z[:, :2])
+    np.testing.assert_allclose(heights, Z[:, 2], rtol=1e-12)
+
+
+def test_average_linkage_has_all_clades_of_a_full_frame():
+    """Which may contradict all draws; heights are then raised to those of the merges below."""
+    _, draws = of_posterior(5)
+    other = random_posterior(77, n=12).trees[0]
+    depth = np.empty(11, dtype=np.int64)
+    for k in range(10, -1, -1):
+        above = other.parents[12 + k]
+        depth[k] = 0 if above < 0 else depth[above - 12] + 1
+    children, heights = average_linkage(draws, Frame(other.children, depth), np.random.default_rng(0).permutation(12))
+    sets = summaries.clades(children.tolist())
+    assert set(sets) == set(summaries.clades(other.children.tolist()))
+    assert all(heights[a] <= heights[b] for a, one in enumerate(sets) for b, two in enumerate(sets) if one < two)
+
+
+def with_sizes_as_times(post):
+    for tree in post.trees:
+        yield type(tree).from_linkage(
+            np.column_stack([tree.children, np.log(tree.sizes[post.n :]), tree.sizes[post.n :]])
+        )
