@@ -21,10 +21,11 @@ def replacing(path: Any, mode: str = "w", newline: str | None = None, keep: bool
             raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
         with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
             yield file
+            if keep:
+                return
             file.flush()
             os.fsync(file.fileno())
-        if not keep:
-            os.replace(temporary, path)
+        os.replace(temporary, path)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
     finally:
