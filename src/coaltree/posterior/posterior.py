@@ -151,8 +151,6 @@ class Posterior:
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
         """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.
 
-        Above 20,000 leaves a random subset of as many is checked, on the sampled trees restricted to it.
-
         Parameters
         ----------
         n_trees : how many trees are used, evenly spread by weight; fewer where tables are very large.

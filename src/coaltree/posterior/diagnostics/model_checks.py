@@ -16,7 +16,7 @@ replicates, the largest of them where S has several entries; p is the share of r
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,13 +29,13 @@ from ..._runtime.validation import check_count
 from ...errors import InputError
 from ...model.covariance import Scaled
 from ...model.covariance.base import column_variances
-from ...model.data.replicates import replicates_of
 from ...model.model import Model
 from ...model.process.coalescent import lateness, mean_lateness
 from ...model.process.diffusion import Messages, messages, simulate_data
 from ...model.process.noise import row_variances
 from ...numerics.weighted import pick_trees
-from ...tree.merges import layout, restricted
+from ...tree.merges import layout
+from ...tree.rooted import default_labels
 from ...tree.tree import unchecked_tree
 from ..validation import require_model
 from . import check_statistics as statistics
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 FALSE_ALARM_RATE = 0.05  # the share of true models in which any check fails, at most
 MIN_LEAVES = 10  # of fewer, nothing is checked
-MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
 _REPLICATES_PER_TREE = 5
 _MIN_REPLICATES = 200  # in all, so that p-values can be small enough
 _MAX_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
@@ -148,14 +147,15 @@ def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomSta
     """Check the model; `Posterior.check` explains the parameters."""
     check_count("n_trees", n_trees, 1)
     require_model(posterior, "check")
-    rows = _some_rows(posterior.model)
-    if len(rows.leaves) < MIN_LEAVES:
-        return ModelCheck((), 0, f"there are {len(rows.leaves)} different rows, and it takes {MIN_LEAVES}")
-    cells = len(rows.rows) * len(posterior.model.coordinate_names)
+    model = posterior.model
+    if model.n < MIN_LEAVES:
+        return ModelCheck((), 0, f"there are {model.n} different rows, and it takes {MIN_LEAVES}")
+    cells = len(model.values) * len(model.coordinate_names)
     n_replicates = max(_MIN_REPLICATES, min(_REPLICATES_PER_TREE * n_trees, _MAX_CELLS // cells))
     draws, weights = pick_trees(posterior.weights, min(n_trees, n_replicates // _REPLICATES_PER_TREE))
     with single_threaded_blas():
-        trees = (_DrawnTree(posterior, draw, rows) for draw in draws.tolist())
+        set_variances = _takes_variances(model)
+        trees = (_DrawnTree(posterior, draw, set_variances) for draw in draws.tolist())
         return _compare(posterior, trees, weights, n_replicates, as_generator(random_state))
 
 
@@ -206,47 +206,29 @@ def _compare(
     return ModelCheck(tuple(checks), len(weights))
 
 
-class _SomeRows(NamedTuple):
-    """The distinct leaves that are looked at, and their rows."""
-
-    leaves: np.ndarray  # numbers among the distinct leaves
-    rows: np.ndarray  # numbers among the distinct rows
-    groups: np.ndarray | None  # (rows,) leaf of each, numbered in the order of `leaves`
-    set_variances: bool  # whether the covariance takes the columns' variances from these rows
-
-
-def _some_rows(model: Model) -> _SomeRows:
-    leaves, covariance, set_variances = np.arange(model.n), model.covariance, False
-    if isinstance(covariance, Scaled) and covariance.variances is not None and model.n > 1:
-        set_variances = np.allclose(covariance.variances, column_variances(model.values), rtol=0.01)
-    if model.n > MAX_LEAVES:
-        leaves = np.sort(np.random.default_rng(0).choice(leaves, MAX_LEAVES, replace=False))
-    if model.replicates is None:
-        return _SomeRows(leaves, leaves, None, set_variances)
-    number = np.full(model.n, -1)
-    number[leaves] = np.arange(len(leaves))
-    rows = np.flatnonzero(number[model.replicates.leaf] >= 0)
-    return _SomeRows(leaves, rows, number[model.replicates.leaf[rows]], set_variances)
+def _takes_variances(model: Model) -> bool:
+    """Whether the covariance has the columns' variances from these rows."""
+    covariance = model.covariance
+    if not isinstance(covariance, Scaled) or covariance.variances is None or model.n == 1:
+        return False
+    return np.allclose(covariance.variances, column_variances(model.values), rtol=0.01)
 
 
 class _DrawnTree:
     """One drawn tree with its parameters: the view of the data, and views of data that the model would make on it."""
 
-    def __init__(self, posterior: "Posterior", draw: int, rows: _SomeRows) -> None:
+    def __init__(self, posterior: "Posterior", draw: int, set_variances: bool) -> None:
         model = posterior.model
         state = model.state_of(posterior.draws, draw)
-        children, times = restricted(*state.tree, rows.leaves)
-        over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
-        self._tree = unchecked_tree(*over_rows, tuple(map(str, range(len(rows.rows)))))
-        self._leaf_var = row_variances(model.noise, state.noise)[rows.rows]
-        self._leaf_children = children
-        X = model.coordinates(state.imputed)[rows.rows]
-        scales = state.noise.tail_scale
-        self._tail_scale = None if scales is None else scales[rows.rows]
+        X = model.coordinates(state.imputed)
+        self._tree = unchecked_tree(*model.over_rows(state.tree), default_labels(len(X)))
+        self._leaf_var = row_variances(model.noise, state.noise)
+        self._leaf_children = state.tree[0]
+        self._tail_scale = state.noise.tail_scale
         self._half_df = 0.5 * model.noise.settings.df
         covariance, d = state.covariance, X.shape[1]
         self._learns_spread = statistics.learns_spread(covariance)
-        self._set_variances = rows.set_variances
+        self._set_variances = set_variances
         self._whitener, self._sd = covariance.whitener(d), np.sqrt(covariance.diagonal(d))
         self.values = messages(self._tree.children, self._tree.times, X / self._sd, self._leaf_var)
         sizes = layout(self._tree.children).size[self._tree.children]
