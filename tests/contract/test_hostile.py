@@ -418,7 +418,7 @@ CALLS = [
         lambda folder: crafted_posterior(folder, covariance={"__class__": "Matern32", "fields": {"grid": (2, 2)}}),
     ),
     (
-        "is damaged and cannot be read (neighbors.1 has wrong type, shape or values).",
+        "is damaged and cannot be read (neighbors has wrong type, shape or values).",
         lambda folder: crafted_checkpoint(folder, ("run", "neighbors", "1"), np.full((1, 6, 4), 10**6, np.int32)),
     ),
     (

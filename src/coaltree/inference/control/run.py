@@ -23,7 +23,6 @@ from ..._runtime.atomic_write import as_path, check_writable
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import watching
 from ..._runtime.random_streams import seed_of
-from ..._runtime.schema import check_fields, is_array, is_text
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import PathLike, ProgressLike, RandomState
 from ..._runtime.validation import at_most_jobs, is_whole
@@ -356,8 +355,10 @@ class Run:
         except InputError as error:
             raise UnusableCheckpoint(str(error)) from None
         try:
-            check_fields({name: (run or {}).get(name) for name in _PLAIN}, _PLAIN)
-            assert run is not None
+            assert run is not None, "no run"
+            for name, is_right in _PLAIN.items():
+                if not is_right(run[name]):
+                    raise ValueError(f"{name} has wrong type, shape or values")
             for name, own, what in (
                 ("coaltree", __version__, "another version of coaltree, whose draws may differ"),
                 ("fingerprint", self.fingerprint, "other data or settings"),
@@ -367,7 +368,7 @@ class Run:
                     message = f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path."
                     raise UnusableCheckpoint(message)
             n_draws = self._check_counts(run)
-            check_fields(run, self._schema(run["iteration"], run["n_warmup"], n_draws, run["info"]))
+            self._check_fields(run, n_draws)
             check_parameters(saved, self.model)
             if np.any(np.bincount(saved.draws.chain, minlength=self.n_chains) != n_draws + 1):
                 raise ValueError("it has another number of draws")
@@ -408,26 +409,41 @@ class Run:
             raise ValueError("its counts do not fit each other")
         return n_draws
 
-    def _schema(self, iteration: int, n_warmup: int | None, n_draws: int, info: Any) -> dict[str, Any]:
-        """What each field must be, so that no untrusted numbers reach a kernel."""
-        n, chains = self.model.n, [str(i) for i in range(self.n_chains)]
+    def _check_fields(self, run: dict[str, Any], n_draws: int) -> None:
+        """Refuse arrays of other shapes, so that no untrusted numbers reach a kernel; NumPy checks `rng`."""
+        n, iteration, traces = self.model.n, run["iteration"], run["log_joints"]
+        chains = {str(i) for i in range(self.n_chains)}
         # Interrupted in its first iteration, a chain has no neighbours yet: those of few leaves are searched there.
         has_neighbors = n > 1 and iteration > 0 and type(self.sampler).neighbors is not Sampler.neighbors
-        has_traces = n_warmup is None and iteration > 0
-
-        def are_leaves(numbers: np.ndarray) -> bool:
-            return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
-
-        traces = is_array("f", (self.n_chains, iteration), lambda values: bool(np.isfinite(values).all()))
-        neighbors = is_array("i", (None, n, None), are_leaves)
-        return _PLAIN | {
-            "log_joints": traces if has_traces else lambda value: value is None or traces(value),
-            "info": {name: is_array("f", ((n_draws + 1) * self.n_chains,)) for name in dict(info)},
-            "neighbors": dict.fromkeys(
-                chains, neighbors if has_neighbors else lambda value: value is None or neighbors(value)
+        has_traces = run["n_warmup"] is None and iteration > 0
+        fits = {
+            "log_joints": (traces is None and not has_traces)
+            or (_is_array(traces, (np.float64,), (self.n_chains, iteration)) and np.isfinite(traces).all()),
+            "info": all(
+                _is_array(values, (np.float64,), ((n_draws + 1) * self.n_chains,)) for values in run["info"].values()
             ),
-            "rng": dict.fromkeys(chains, lambda value: isinstance(value, dict)),  # NumPy checks the rest
+            "neighbors": run["neighbors"].keys() == chains
+            and all(
+                (of is None and not has_neighbors)
+                or (
+                    _is_array(of, (np.int32, np.int64), (None, n, None)) and ((of >= -1) & (of < n)).all()
+                )  # -1 is none
+                for of in run["neighbors"].values()
+            ),
+            "rng": run["rng"].keys() == chains,
         }
+        wrong = [name for name in {**fits, **run} if name not in _PLAIN and not fits.get(name, False)]
+        if wrong:
+            raise ValueError(f"{wrong[0][:50]} has wrong type, shape or values")
+
+
+def _is_array(value: Any, types: tuple[Any, ...], shape: tuple[int | None, ...]) -> bool:
+    is_one = isinstance(value, np.ndarray) and value.dtype in types and value.ndim == len(shape)
+    return is_one and all(n in (None, m) for n, m in zip(shape, value.shape, strict=True))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _is_count(value: Any) -> bool:
@@ -435,14 +451,14 @@ def _is_count(value: Any) -> bool:
 
 
 _PLAIN = {  # of a checkpoint
-    "coaltree": is_text,
-    "fingerprint": is_text,
+    "coaltree": _is_text,
+    "fingerprint": _is_text,
     "seed": _is_count,
     "iteration": _is_count,
     "n_warmup": lambda value: value is None or _is_count(value),
     "thin": lambda value: _is_count(value) and value > 0,
     "next_check": is_whole,
-    "reason": is_text,
+    "reason": _is_text,
 }
 
 
