@@ -129,8 +129,8 @@ function scatterAsText() {
 
 if (scatter) {
   $("scatter").hidden = false;
-  shaped.forEach((column, i) => $("scatter-label").append(make("option", { value: i }, column.name)));
-  $("scatter-label").append(make("option", { value: -1 }, "nothing"));
+  const choices = shaped.map((column, i) => make("option", { value: i }, column.name));
+  $("scatter-label").append(...choices, make("option", { value: -1 }, "nothing"));
   $("scatter-labels").hidden = shaped.length === 0;
   $("scatter-label").addEventListener("change", () => {
     explainScatter();
