@@ -72,13 +72,6 @@ def factorized(matrix: np.ndarray, name: str) -> np.ndarray:
     return chol
 
 
-def read_only(array: ArrayLike) -> np.ndarray:
-    """Return a copy as float64 that cannot be written to."""
-    copy = np.array(array, dtype=np.float64)
-    copy.setflags(write=False)
-    return copy
-
-
 def column_variances(X: np.ndarray) -> np.ndarray:
     """Sample variances of the columns over the observed rows, each in its own unit; positive for constants too."""
     seen = ~np.isnan(X)
@@ -99,6 +92,20 @@ def column_variances(X: np.ndarray) -> np.ndarray:
 def weak_inverse_gamma(variance: float | np.ndarray) -> InverseGamma:
     """The default prior of a variance: worth one observation of the data's own scale (scaled inverse χ², 1 d.f.)."""
     return InverseGamma(0.5, 0.5 * variance)
+
+
+def draw_multiple(
+    shape: float, rate: float, log_factor: Callable[[float], float] | None, rng: np.random.Generator
+) -> float:
+    """Draw c ~ c^(shape - 1) exp(-rate c) f(c), by a slice in log c around 1 where there is a log f."""
+    if log_factor is None:
+        return float(rng.standard_gamma(shape) / rate)
+
+    def log_density(y: float) -> float:
+        c = math.exp(min(y, 700.0))
+        return float(shape * y - rate * c + log_factor(c))
+
+    return math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
 
 
 class Covariance:
@@ -246,16 +253,7 @@ class Covariance:
         if name is None:
             return 1.0, self
         alpha, b = self._prior(name).scale_terms(self._value(name))
-        shape, rate = n_merges + alpha, total_rate_time + b
-        if log_likelihood is None:
-            c = rng.standard_gamma(shape) / rate
-        else:
-
-            def log_density(y: float) -> float:
-                c = math.exp(min(y, 700.0))
-                return float(shape * y - rate * c + log_likelihood(c))
-
-            c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
+        c = draw_multiple(n_merges + alpha, total_rate_time + b, log_likelihood, rng)
         return c, self._with(**{name: self._value(name) / c})
 
 

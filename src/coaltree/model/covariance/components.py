@@ -10,10 +10,10 @@ from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_count, check_positive
 from ...errors import InputError
-from .base import Whitener, column_variances, read_only, weak_inverse_gamma
+from .base import Whitener, column_variances, weak_inverse_gamma
 from .conjugate import Full
 from .directions import fitted, principal_directions, why_not_one_unit
-from .priors import InverseWishart
+from .priors import InverseWishart, read_only
 
 MIN_COMPONENTS = 2  # of one, all distances lie on a line
 _FIT_ALONE = "components are found by fit alone; give another covariance here."

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..._runtime.threads import single_threaded_blas
+from ..._runtime.validation import as_array
 from ...errors import InputError
 from .base import (
     Covariance,
@@ -16,28 +17,9 @@ from .base import (
     Whitener,
     by_factor,
     factorized,
-    read_only,
     weak_inverse_gamma,
 )
-from .priors import InverseWishart, is_symmetric
-
-
-def _positive_definite(name: str, matrix: Any) -> np.ndarray:
-    """Check a covariance matrix given by the user."""
-    try:
-        matrix = read_only(matrix)
-    except (TypeError, ValueError):
-        matrix = np.empty(0)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
-        raise InputError(f"{name} must be a square (d, d) matrix of numbers, not of shape {matrix.shape}.")
-    if not np.all(np.isfinite(matrix)) or not is_symmetric(matrix):
-        raise InputError(f"{name} must be finite and symmetric.")
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        smallest = np.linalg.eigvalsh(matrix)[0]
-        raise InputError(f"{name} must be positive definite; its smallest eigenvalue is {smallest:.3g}.") from None
-    return matrix
+from .priors import InverseWishart, positive_definite, read_only
 
 
 def _check_columns(name: str, n_columns: int, d: int) -> None:
@@ -59,13 +41,12 @@ class Fixed(Covariance):
     Phi: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "Phi", _positive_definite("Phi", self.Phi))
+        object.__setattr__(self, "Phi", positive_definite("Phi", self.Phi))
 
     def check(self, d: int) -> None:
         _check_columns("Phi", len(self.Phi), d)
 
     def matrix(self, d: int) -> np.ndarray:
-        self.check(d)
         return np.array(self.Phi)
 
 
@@ -166,10 +147,7 @@ class Diagonal(_ConjugateCovariance):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.variances is not None:
-            try:
-                self._store("variances", read_only(self.variances))
-            except (TypeError, ValueError):
-                raise InputError("variances must be an array of numbers, one per column.") from None
+            self._store("variances", read_only(as_array("variances", self.variances, np.float64)))
             if self.variances.ndim != 1 or not np.all(np.isfinite(self.variances) & (self.variances > 0)):
                 raise InputError("variances must be a 1-d array of positive finite numbers, one per column.")
 
@@ -185,7 +163,6 @@ class Diagonal(_ConjugateCovariance):
         return frozenset(("constant", "tied")) if "variances" in self.learnt else frozenset()
 
     def diagonal(self, d: int) -> np.ndarray:
-        self.check(d)
         return np.full(d, self.amplitude) if self.variances is None else self.amplitude * np.asarray(self.variances)
 
     def _adapted(self, spread: np.ndarray) -> Self:
@@ -250,7 +227,7 @@ class Full(_ConjugateCovariance):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.Phi is not None:
-            self._store("Phi", _positive_definite("Phi", self.Phi))
+            self._store("Phi", positive_definite("Phi", self.Phi))
 
     def check(self, d: int) -> None:
         if self.Phi is not None:
@@ -269,13 +246,11 @@ class Full(_ConjugateCovariance):
             return factorized(self.Phi, "the covariance")
 
     def whitener(self, d: int, columns: np.ndarray | None = None) -> Whitener:
-        self.check(d)
         if self.Phi is None or columns is not None:
             return super().whitener(d, columns)
         return by_factor(math.sqrt(self.amplitude) * self._chol)
 
     def matrix(self, d: int) -> np.ndarray:
-        self.check(d)
         return self.amplitude * (np.eye(d) if self.Phi is None else np.asarray(self.Phi))
 
     def _adapted(self, spread: np.ndarray) -> Self:

@@ -1,7 +1,7 @@
 """`Matern32` over the axes of a grid, in the eigenbasis of its Kronecker product."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any, ClassVar
@@ -10,17 +10,9 @@ import numpy as np
 
 from ..._runtime.validation import check_count, check_positive
 from ...errors import InputError
-from .base import NOISE_FLOOR, Statistics, Whitener, read_only
-from .kernels import (
-    DEFAULT_NOISE,
-    KernelCovariance,
-    Terms,
-    Theta,
-    dense_terms,
-    log_normal_between,
-    with_noise,
-)
-from .priors import Prior
+from .base import NOISE_FLOOR, Statistics, Whitener
+from .kernels import DEFAULT_NOISE, KernelCovariance, Terms, Theta, log_normal_between, with_noise
+from .priors import Prior, read_only
 
 
 def _rotate(X: np.ndarray, bases: Sequence[np.ndarray]) -> np.ndarray:
@@ -63,13 +55,10 @@ class Matern32(KernelCovariance):
         super().__post_init__()
         self._store("grid", _checked_grid(self.grid))
         axes = 1 if self.grid is None else len(self.grid)
-        if np.ndim(self.length) == 0:
-            self._store("length", check_positive("length", self.length))
-        else:
-            lengths = [check_positive("length", value) for value in np.ravel(self.length)]
-            if np.ndim(self.length) != 1 or len(lengths) != axes:
-                raise InputError(f"length must be one number or one for each of the grid's axes ({axes}).")
-            self._store("length", read_only(lengths))
+        lengths = [check_positive("length", value) for value in np.ravel(self.length)]
+        if np.shape(self.length) not in ((), (axes,)):
+            raise InputError(f"length must be one number or one for each of the grid's axes ({axes}).")
+        self._store("length", read_only(lengths) if np.ndim(self.length) else lengths[0])
 
     def check(self, d: int) -> None:
         if self.grid is not None and math.prod(self.grid) != d:
@@ -77,23 +66,23 @@ class Matern32(KernelCovariance):
             raise InputError(f"the grid {shape} has {math.prod(self.grid)} cells, but the data have {d} columns.")
 
     def _axes(self, d: int) -> tuple[int, ...]:
-        self.check(d)
         return (d,) if self.grid is None else self.grid
 
-    def _sizes_and_lengths(self, d: int) -> Iterable[tuple[int, float]]:
+    def _kernel(self, d: int) -> Callable[[Theta], np.ndarray]:
         axes = self._axes(d)
-        return zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)
 
-    def matrix(self, d: int) -> np.ndarray:
-        K = reduce(np.kron, [_matern32(size, length) for size, length in self._sizes_and_lengths(d)])
-        return self.amplitude * with_noise(K, self.noise)
+        def matrix(theta: Theta) -> np.ndarray:
+            lengths = np.broadcast_to(theta["length"], len(axes))
+            return with_noise(reduce(np.kron, map(_matern32, axes, lengths)), theta["noise"])
+
+        return matrix
 
     def whitener(self, d: int, columns: np.ndarray | None = None) -> Whitener:
-        if len(self._axes(d)) == 1 or columns is not None:
+        axes = self._axes(d)
+        if len(axes) == 1 or columns is not None:
             return super().whitener(d, columns)
-        systems = [_eigen(size, length) for size, length in self._sizes_and_lengths(d)]
-        bases = [Q for _, Q in systems]
-        eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
+        values, bases = _eigen(axes, np.broadcast_to(self.length, len(axes)))
+        eigenvalues = self.amplitude * (values + max(self.noise, NOISE_FLOOR))
         sd = np.sqrt(eigenvalues)
         return Whitener(
             lambda X: np.asarray(_rotate(X, bases) / sd),
@@ -112,18 +101,16 @@ class Matern32(KernelCovariance):
     def _terms(self, statistics: Statistics) -> Terms:
         axes = self._axes(statistics.d)
         if len(axes) == 1:  # nothing to take apart, and a Cholesky factor costs less than eigenvectors
-            size = axes[0]
-            return lambda theta: dense_terms(with_noise(_matern32(size, theta["length"]), theta["noise"]), statistics)
+            return super()._terms(statistics)
 
         @lru_cache(1)  # an update of the noise leaves the lengths as they are
-        def rotated(*lengths: float) -> tuple[list[np.ndarray], np.ndarray]:
-            systems = [_eigen(*axis) for axis in zip(axes, lengths, strict=True)]
-            powers = np.square(_rotate(statistics.value, [Q for _, Q in systems])).sum(axis=0)
-            return [values for values, _ in systems], powers  # these are the diagonal of QᵀSQ
+        def rotated(*lengths: float) -> tuple[np.ndarray, np.ndarray]:
+            values, bases = _eigen(axes, lengths)
+            return values, np.square(_rotate(statistics.value, bases)).sum(axis=0)  # the diagonal of QᵀSQ
 
         def terms(theta: Theta) -> tuple[float, float] | None:
             values, powers = rotated(*np.broadcast_to(theta["length"], len(axes)).tolist())
-            eigenvalues = _eigenvalues(values, theta["noise"])
+            eigenvalues = values + max(theta["noise"], NOISE_FLOOR)
             return float(np.sum(np.log(eigenvalues))), float(np.sum(powers / eigenvalues))
 
         return terms
@@ -150,11 +137,7 @@ def _matern32(size: int, length: float | np.ndarray) -> np.ndarray:
     return np.asarray(row[np.abs(index[:, None] - index[None, :])])
 
 
-def _eigen(size: int, length: float) -> tuple[np.ndarray, np.ndarray]:
-    values, Q = np.linalg.eigh(_matern32(size, length))
-    return np.maximum(values, 0.0), Q
-
-
-def _eigenvalues(per_axis: Sequence[np.ndarray], noise: float) -> np.ndarray:
-    """All products of the axes' eigenvalues, plus the noise, in row-major order."""
-    return np.asarray(reduce(np.kron, per_axis) + max(noise, NOISE_FLOOR))
+def _eigen(axes: Sequence[int], lengths: Iterable[float]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """All products of the axes' eigenvalues, in row-major order, and the eigenvectors of each axis."""
+    values, bases = zip(*(np.linalg.eigh(matrix) for matrix in map(_matern32, axes, lengths)), strict=True)
+    return np.maximum(reduce(np.kron, values), 0.0), list(bases)

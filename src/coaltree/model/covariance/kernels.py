@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from ..._runtime.validation import check_positive
+from ..._runtime.validation import as_array, check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
-from .base import NOISE_FLOOR, Covariance, LearnableCovariance, Statistics, read_only
-from .priors import LogNormal, LogUniform, Prior
+from .base import NOISE_FLOOR, Covariance, LearnableCovariance, Statistics
+from .priors import LogNormal, LogUniform, Prior, read_only
 
 DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))  # the prior of a noise share: a tenth, give or take a decade
 
@@ -22,7 +22,7 @@ Terms = Callable[[Theta], tuple[float, float] | None]
 
 
 class KernelCovariance(LearnableCovariance):
-    """Φ = amplitude · K(θ), of every family that can give log|K| and tr(K⁻¹S), S = UᵀU of the contrasts.
+    """Φ = amplitude · K(θ), learnt from log|K| and tr(K⁻¹S), S = UᵀU of the contrasts.
 
     The amplitude ~ InverseGamma(α, β) integrates out of the likelihood,
 
@@ -52,9 +52,17 @@ class KernelCovariance(LearnableCovariance):
     def check(self, d: int) -> None:
         self._inputs(d)
 
+    def _kernel(self, d: int) -> Callable[[Theta], np.ndarray]:
+        """K (d, d) as a function of θ."""
+        raise NotImplementedError
+
+    def matrix(self, d: int) -> np.ndarray:
+        return self.amplitude * self._kernel(d)(self._own_theta())
+
     def _terms(self, statistics: Statistics) -> Terms:
         """A function of θ that returns (log|K|, tr(K⁻¹S)), or None where K fails."""
-        raise NotImplementedError
+        kernel = self._kernel(statistics.d)
+        return lambda theta: _dense_terms(kernel(theta), statistics)
 
     def _default_priors(self, d: int) -> dict[str, Prior]:
         """Weak priors of θ, scaled to the inputs."""
@@ -100,10 +108,9 @@ class KernelCovariance(LearnableCovariance):
             try:
                 y = slice_sample(partial(log_density, name, index), start, width, rng)
             except InputError:
-                if terms(values) is not None:
-                    raise
-                why = "it is not positive definite there, or outside its bounds"
-                raise InputError(f"{type(self).__name__} cannot start at {_listed(values)}: {why}.") from None
+                where = ", ".join(f"{name}={value}" for name, value in values.items())
+                why = "it is not positive definite there, or its prior is 0"
+                raise InputError(f"{type(self).__name__} cannot start at {where}: {why}.") from None
             values[name][index] = math.exp(y)
         updated = self._replaced(**{name: values[name][()] for name in learnt})
         if "amplitude" not in self.learnt:
@@ -128,11 +135,7 @@ def log_normal_between(low: Any, high: Any) -> LogNormal:
     return LogNormal(np.exp(0.5 * (low + high)), np.maximum(1.0, 0.25 * (high - low)))
 
 
-def _listed(theta: Theta) -> str:
-    return ", ".join(f"{name}={value}" for name, value in theta.items())
-
-
-def dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | None:
+def _dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | None:
     """(log|K|, tr(K⁻¹S)) by Cholesky; None where K is not positive definite."""
     chol, failed = dpotrf(K, lower=1, clean=1)
     if failed:
@@ -148,14 +151,11 @@ def _checked_inputs(values: Any) -> np.ndarray | None:
     """Inputs as (d, q) floats, or None for 0 … d-1."""
     if values is None:
         return None
-    try:
-        inputs = read_only(values)
-    except (TypeError, ValueError):
-        inputs = np.empty(0)
-    if inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.isfinite(inputs)):
-        raise InputError("inputs must be finite numbers, one number or one row of them per column of the data.")
-    if np.abs(inputs).max() > 1e150:
-        raise InputError("inputs must not exceed 1e150, or their distances cannot be squared; rescale them.")
+    inputs = read_only(as_array("inputs", values, np.float64))
+    if (
+        inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.abs(inputs) <= 1e150)
+    ):  # their squares are numbers
+        raise InputError("inputs must be numbers up to 1e150, one number or one row of them per column of the data.")
     return inputs.reshape(len(inputs), -1)
 
 
@@ -185,8 +185,9 @@ class SquaredExponential(KernelCovariance):
         super().__post_init__()
         self._store("length2", check_positive("length2", self.length2))
 
-    def matrix(self, d: int) -> np.ndarray:
-        return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
+    def _kernel(self, d: int) -> Callable[[Theta], np.ndarray]:
+        distances = self._distances(d)
+        return lambda theta: with_noise(np.exp(distances / (-2.0 * theta["length2"])), theta["noise"])
 
     def _distances(self, d: int) -> np.ndarray:
         """(d, d) squared distances between inputs."""
@@ -194,19 +195,10 @@ class SquaredExponential(KernelCovariance):
         difference = inputs[:, None, :] - inputs[None, :, :]
         return np.asarray(np.einsum("ijq,ijq->ij", difference, difference))
 
-    def _terms(self, statistics: Statistics) -> Terms:
-        distances = self._distances(statistics.d)
-        return lambda theta: dense_terms(_squared_exponential(distances, theta["length2"], theta["noise"]), statistics)
-
     def _default_priors(self, d: int) -> dict[str, Prior]:
         apart = self._distances(d)
         apart = apart[apart > 0] if apart.any() else np.array([self.length2])
         return {"length2": log_normal_between(float(apart.min()), float(apart.max())), "noise": DEFAULT_NOISE}
-
-
-def _squared_exponential(distances: np.ndarray, length2: float, noise: float) -> np.ndarray:
-    K = distances / (-2.0 * length2)
-    return with_noise(np.exp(K, out=K), noise)
 
 
 def with_noise(K: np.ndarray, noise: float) -> np.ndarray:
@@ -220,8 +212,8 @@ class Kernel(KernelCovariance):
     """Φ = amplitude · [k(inputs, inputs) + 1e-10 · (mean of its diagonal) · I], k any scikit-learn GP kernel.
 
     The free hyperparameters of k are learnt under its own names, log-uniform within its own bounds unless `priors`
-    says otherwise (the bounds always hold). An overall factor inside k would repeat the amplitude, and is refused:
-    leave it out, or make it fixed. inputs=None means 0 … d-1.
+    says otherwise. An overall factor inside k would repeat the amplitude: leave it out, or make it fixed. inputs=None
+    means 0 … d-1.
 
     Examples
     --------
@@ -238,11 +230,6 @@ class Kernel(KernelCovariance):
         if not is_kernel or isinstance(self.k, type) or type(self.k).__name__ == "CompoundKernel":
             raise InputError(f"Kernel needs one scikit-learn Gaussian-process kernel object, not {self.k!r}.")
         super().__post_init__()
-        if _has_free_factor(self.k):
-            raise InputError(
-                "Kernel's own amplitude is the overall factor: leave the free ConstantKernel factor out of k, "
-                'or give it constant_value_bounds="fixed".'
-            )
 
     @property
     def parameters(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -272,24 +259,15 @@ class Kernel(KernelCovariance):
             n_columns = inputs.shape[1]
             raise InputError(f"Kernel: k cannot be applied to inputs of {n_columns} column(s): {error}.") from None
 
-    def matrix(self, d: int) -> np.ndarray:
-        return self.amplitude * _kernel_matrix(self.k, self._inputs(d))
+    def _kernel(self, d: int) -> Callable[[Theta], np.ndarray]:
+        inputs, k = self._inputs(d), self.k.clone_with_theta(self.k.theta)  # one of our own, to change
 
-    def _terms(self, statistics: Statistics) -> Terms:
-        inputs = self._inputs(statistics.d)
-        # A clone of our own to change: one for every point would cost more than the point.
-        kernel = self.k.clone_with_theta(self.k.theta)
-        bounds = np.exp(self.k.bounds).reshape(-1, 2)
+        def matrix(theta: Theta) -> np.ndarray:
+            K = np.array(k.set_params(**theta)(inputs), dtype=np.float64)
+            K[np.diag_indices(d)] += NOISE_FLOOR * float(np.mean(np.diag(K)))
+            return K
 
-        def terms(theta: Theta) -> tuple[float, float] | None:
-            values = np.concatenate([[], *(np.broadcast_to(theta[h.name], h.n_elements) for h in self._free)])
-            # Bounds are compared with a little slack: exp and log of a value at its bound need not return it.
-            if np.any(values < bounds[:, 0] * (1 - 1e-12)) or np.any(values > bounds[:, 1] * (1 + 1e-12)):
-                return None
-            kernel.theta = np.log(values)
-            return dense_terms(_kernel_matrix(kernel, inputs), statistics)
-
-        return terms
+        return matrix
 
     def _default_priors(self, d: int) -> dict[str, Prior]:
         needed = [h for h in self._free if h.name in self.learnt and h.name not in self.priors]
@@ -298,19 +276,3 @@ class Kernel(KernelCovariance):
                 raise InputError(f"Kernel: {h.name} has no finite bounds; give it some, or a prior in priors.")
         bounds = {h.name: h.bounds[0] if len(h.bounds) == 1 else np.transpose(h.bounds) for h in needed}
         return {name: LogUniform(low, high) for name, (low, high) in bounds.items()}
-
-
-def _kernel_matrix(kernel: Any, inputs: np.ndarray) -> np.ndarray:
-    K = np.array(kernel(inputs), dtype=np.float64)
-    K[np.diag_indices(len(K))] += NOISE_FLOOR * float(np.mean(np.diag(K)))
-    return K
-
-
-def _has_free_factor(kernel: Any) -> bool:
-    """Whether some free hyperparameters scale the whole kernel."""
-    if hasattr(kernel, "k1"):
-        both = _has_free_factor(kernel.k1), _has_free_factor(kernel.k2)
-        return all(both) if type(kernel).__name__ == "Sum" else any(both)
-    if hasattr(kernel, "kernel"):
-        return _has_free_factor(kernel.kernel)
-    return type(kernel).__name__ in ("ConstantKernel", "WhiteKernel") and len(kernel.theta) > 0

@@ -14,14 +14,30 @@ from scipy.special import gammaln, multigammaln
 
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike
+from ..._runtime.validation import as_array
 from ...errors import InputError
 
 
-def is_symmetric(matrix: np.ndarray) -> bool:
-    """Whether a square matrix is symmetric but for rounding. Most are to the last bit, which is soon seen."""
-    if np.array_equal(matrix, matrix.T):
-        return True
-    return np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * float(np.max(np.abs(matrix))))
+def read_only(array: ArrayLike) -> np.ndarray:
+    """Return a copy as float64 that cannot be written to."""
+    copy = np.array(array, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
+
+
+def positive_definite(name: str, values: Any) -> np.ndarray:
+    """A read-only copy of a covariance matrix that a user gives, symmetric but for rounding."""
+    matrix = read_only(as_array(name, values, np.float64))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
+        raise InputError(f"{name} must be a square (d, d) matrix of numbers, not of shape {matrix.shape}.")
+    size = float(np.max(np.abs(matrix)))
+    if not (np.isfinite(size) and np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * size)):
+        raise InputError(f"{name} must be finite and symmetric.")
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        raise InputError(f"{name} must be positive definite, with eigenvalues above 0.") from None
+    return matrix
 
 
 def solve_lower(L: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -166,20 +182,14 @@ class InverseWishart(Prior):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        square = np.ndim(self.scale) == 2 and self.scale.shape[0] == self.scale.shape[1]
-        self._require(square, "scale must be a square matrix")
-        self._require(is_symmetric(self.scale), "scale must be symmetric")
+        positive_definite("the scale of InverseWishart", self.scale)
         self._require(self.df > len(self.scale) - 1, "df must exceed d - 1")
-        _ = self.chol  # refuses what is not positive definite
 
     @cached_property
     def chol(self) -> np.ndarray:
         """C, lower triangular, of S = CCᵀ; the same bits whoever asks first."""
-        try:
-            with single_threaded_blas():
-                return np.linalg.cholesky(self.scale)
-        except np.linalg.LinAlgError:
-            raise InputError("InverseWishart: scale must be positive definite.") from None
+        with single_threaded_blas():
+            return np.linalg.cholesky(self.scale)
 
     @cached_property
     def _log_constant(self) -> float:
@@ -209,9 +219,8 @@ class InverseWishart(Prior):
 
     def scale_terms(self, x: ArrayLike) -> tuple[float, float]:
         """(α, b) such that the density of x / c has the factor c^α exp(-b c) in c."""
-        root = solve_lower(
-            np.linalg.cholesky(np.asarray(x, dtype=np.float64)), self.chol
-        )  # which pivots nothing: in other units the same bits
+        # Cholesky pivots nothing: in other units the same bits.
+        root = solve_lower(np.linalg.cholesky(np.asarray(x, dtype=np.float64)), self.chol)
         return 0.5 * self.df * len(self.scale), 0.5 * float(np.sum(root * root))
 
     def log_marginal(self, n: int, products: np.ndarray) -> float:

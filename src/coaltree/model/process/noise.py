@@ -9,8 +9,7 @@ import numpy as np
 
 from ..._runtime.validation import as_array, as_number, check_choice, check_positive
 from ...errors import InputError
-from ...numerics.slice_sampling import slice_sample
-from ..covariance.base import column_variances
+from ..covariance.base import column_variances, draw_multiple
 from ..covariance.priors import LogNormal
 
 _DEFAULT_PRIOR = LogNormal(0.1, 2.0)  # times are in coalescent units, the root near 2
@@ -232,11 +231,7 @@ def draw_ratio(model: NoiseModel, draw: NoiseDraw, rng: np.random.Generator) -> 
     shape = model.half_df * len(draw.tail_scale)
     rate = model.half_df * float(np.sum(1.0 / draw.tail_scale))
     log_level = math.log(draw.level)
-
-    def log_density(y: float) -> float:
-        return shape * y - rate * math.exp(min(y, 700.0)) + log_level_density(model, log_level + y)
-
-    c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
+    c = draw_multiple(shape, rate, lambda c: log_level_density(model, log_level + math.log(c)), rng)
     return draw._replace(level=draw.level * c, tail_scale=draw.tail_scale / c)
 
 

@@ -87,7 +87,6 @@ def test_kernel_that_is_not_positive_definite_is_refused():
         (lambda: Kernel("rbf"), "scikit-learn"),
         (lambda: Kernel(RBF([1.0, 2.0])).check(3), "inputs of 1 column"),
         (lambda: Kernel(RBF(1.0, (0.1, np.inf))).adapt(np.eye(3)), "finite bounds"),
-        (lambda: Kernel(ConstantKernel(2.0) * RBF(1.0)), "ConstantKernel"),
         (lambda: Kernel(RBF(1.0), [0.0, 1.0]).matrix(3), "one per column"),
     ],
 )
