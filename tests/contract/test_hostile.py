@@ -446,15 +446,15 @@ CALLS = [
         lambda folder: ct.fit(pandas.DataFrame(data(), index=["a", "b", "a", "d", "e", "f"])),
     ),
     (
-        "errors must be from 1e-70 to 1e70; give them in another unit.",
+        "errors must be positive numbers, from 1e-70 to 1e70.",
         lambda folder: ct.fit(data(), errors=np.full(6, 1e-200)),
     ),
     (
-        "errors must be from 1e-70 to 1e70; give them in another unit.",
+        "errors must be positive numbers, from 1e-70 to 1e70.",
         lambda folder: ct.fit(data(), errors=np.full(6, 1e300)),
     ),
     (
-        "errors must be positive, finite numbers.",
+        "errors must be positive numbers, from 1e-70 to 1e70.",
         lambda folder: ct.fit(data(), errors=np.full(6, 1 + 1j)),
     ),
     (

@@ -76,7 +76,7 @@ def sample_trees(
         )
     if noise.is_random:
         raise InputError("here the noise must be a number; fit() learns it.")
-    model = Model.of_known(X, covariance, noise, errors)
+    model = Model.of(X, covariance, noise, errors=errors, is_known=True)
     began = time.perf_counter()
     if model.n == 1:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)

@@ -1,10 +1,4 @@
-"""`Model`: a table with its leaves, covariance and noise, as samplers, chains and posteriors ask for it.
-
-Model.of(X, …)           reads and checks a table, and chooses columns and covariance
-model.problem(state)     whitened rows for a sampler
-model.log_joint(state)   log p(X, tree | θ) + log p(θ)
-model.expand(draws)      trees over all rows from those over the distinct ones, and `state_of` back
-"""
+"""`Model`: a table with its leaves, covariance and noise, as samplers, chains and posteriors ask for it."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..tree.merges import restricted, restricted_trees
-from .covariance import Components, Covariance, CovarianceLike, Scaled, as_covariance
+from .covariance import Components, Covariance, CovarianceLike
 from .data.columns import choose_columns, named_columns, spread_ties, warn_of_scales
 from .data.leaves import NO_LEAVES, Leaves, read_leaves
 from .data.missing import agreeing_pair
@@ -58,17 +52,18 @@ class Model(NamedTuple):
         errors: Any = None,
         groups: Any = None,
         transform: Any = None,
+        is_known: bool = False,
     ) -> "Model":
-        """Read and check a table, and choose columns and covariance."""
+        """Read and check a table, and choose columns and covariance, of which nothing is learnt where it is known."""
         X = as_frame(X)
         rows = X.index if is_frame(X) else None
         groups, errors = aligned("groups", groups, rows), aligned("errors", errors, rows)
-        table = read_table(X, allow_missing=True, are_groups_named=groups is not None)
+        table = read_table(X, allow_missing=not is_known, are_groups_named=groups is not None)
         table, transformer = fit_transform(table, transform)
         leaves = read_leaves(table, noise, groups, errors)
         values = table.values[leaves.kept]
-        covariance, used, info = choose_columns(values, table.features, covariance)
-        if "covariance_choice" not in info:
+        covariance, used, info = choose_columns(values, table.features, covariance, is_known)
+        if not is_known and "covariance_choice" not in info:
             warn_of_scales(covariance, table)
         values = values if used is None else np.ascontiguousarray(values[:, used])
         values, tied = _apart(values, table, leaves, used, "tied" in covariance.cannot_take)
@@ -84,19 +79,6 @@ class Model(NamedTuple):
             info["components"] = covariance.summary()
         model = cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info)
         return model._with_index(rows, groups)
-
-    @classmethod
-    def of_known(cls, X: Any, covariance: CovarianceLike, noise: Noise, errors: Any = None) -> "Model":
-        """The same of a covariance that is not learnt, in all columns."""
-        X = as_frame(X)
-        rows, table = X.index if is_frame(X) else None, read_table(X)
-        leaves = read_leaves(table, noise, None, aligned("errors", errors, rows))
-        covariance, used = as_covariance(covariance, table.values.shape[1], table.features), None
-        if isinstance(covariance, Scaled) and covariance.variances is None:  # it is known once the table is
-            known, values = Scaled(amplitude=covariance.amplitude, learn=False), table.values[leaves.kept]
-            covariance, used, _ = choose_columns(values, table.features, known)
-            covariance = covariance.adapt(values if used is None else values[:, used])
-        return cls.of_parts(table, leaves, covariance, noise, used, None)._with_index(rows, None)
 
     @classmethod
     def of_parts(

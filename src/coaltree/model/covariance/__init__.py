@@ -1,7 +1,4 @@
-"""Φ: how values diffuse along the tree, column against column; objects that whiten and learn.
-
-Each family is a small immutable value with its equation in the docstring; `as_covariance` reads what users write.
-"""
+"""Φ: how values diffuse along the tree, column against column; objects that whiten and learn."""
 
 from collections.abc import Sequence
 

@@ -1,11 +1,4 @@
-"""What every covariance is: an immutable value that whitens, colours, and learns from contrasts.
-
-Given a tree, the n - 1 contrasts u_k are i.i.d. N(0, Φ), so one Gibbs update of Φ is
-
-    covariance = covariance.update(covariance.statistics(U), rng)          U: (n-1, d)
-
-`statistics` keeps of U only what the family needs (a sum of squares for `Spherical`, UᵀU for a dense kernel).
-"""
+"""What every covariance is: an immutable value that whitens, colours, and learns from contrasts."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -109,7 +102,12 @@ def draw_multiple(
 
 
 class Covariance:
-    """A covariance Φ of d columns: an immutable value of which nothing, or some parameters, are learnt."""
+    """A covariance Φ of d columns: an immutable value of which nothing, or some parameters, are learnt.
+
+    Given a tree, the n - 1 contrasts u_k are i.i.d. N(0, Φ), so one Gibbs update of Φ is
+
+        covariance = covariance.update(covariance.statistics(U), rng)          U: (n-1, d)
+    """
 
     parameters: ClassVar[tuple[str, ...]] = ()
     is_diagonal: ClassVar[bool] = False
@@ -139,6 +137,10 @@ class Covariance:
         """The same covariance with these parameter values."""
         self._check_names("theta", theta)
         return self._replaced(**theta) if theta else self
+
+    def known(self) -> "Covariance":
+        """The same with nothing to learn."""
+        return self._replaced(learn=False) if self.learnt else self
 
     def _check_names(self, where: str, names: Iterable[str]) -> None:
         for name in names:

@@ -241,7 +241,7 @@ class Kernel(KernelCovariance):
     def _replaced(self, **changes: Any) -> Self:
         from sklearn.base import clone
 
-        own = {name: value for name, value in changes.items() if name in ("amplitude", "priors")}
+        own = {name: value for name, value in changes.items() if name in ("amplitude", "priors", "learn")}
         theta = {name: value for name, value in changes.items() if name not in own}
         # Not by clone_with_theta, which takes logarithms: values must survive to the last bit.
         return super()._replaced(**own, k=clone(self.k).set_params(**theta) if theta else self.k)

@@ -21,18 +21,19 @@ _MIN_RESIDUAL = 1e-7  # of a column's standard deviation: less than this is left
 
 
 def choose_columns(
-    values: np.ndarray, names: Sequence[str] | None, covariance: CovarianceLike
+    values: np.ndarray, names: Sequence[str] | None, covariance: CovarianceLike, is_known: bool = False
 ) -> tuple[Covariance, np.ndarray | None, dict[str, str]]:
     """Covariance and columns (None: all) for distinct rows (g, d), and why; a warning names columns that are left out.
 
     The covariance is one of these columns, and not yet adapted to their values.
     """
     d = values.shape[1]
-    info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
+    info = {"covariance_given": covariance} if isinstance(covariance, str) and not is_known else {}
     constant = constant_columns(values)
-    if isinstance(covariance, str) and covariance == "auto":
+    if info == {"covariance_given": "auto"}:
         covariance, info["covariance_choice"] = choose_family(values, ~constant)
     covariance = as_covariance(covariance, d, names)
+    covariance = covariance.known() if is_known else covariance
     left_out = np.zeros(d, dtype=bool)
     reasons = {}
     if "constant" in covariance.cannot_take or "covariance_choice" in info:
@@ -163,17 +164,14 @@ def named_columns(which: np.ndarray, names: Sequence[str] | None) -> str:
 
 def warn_of_scales(covariance: Covariance, table: Table) -> None:
     """Under one variance for all columns, those of small scale have hardly any effect."""
-    constant = constant_columns(table.values)
-    if not isinstance(covariance, Spherical) or constant.all():
-        return
-    sd = np.where(constant, np.nan, np.sqrt(column_variances(table.values)))
-    large, small = sd > MAX_SCALE_RATIO * np.nanmin(sd), sd * MAX_SCALE_RATIO < np.nanmax(sd)
-    if not large.any():
-        return
-    named = [named_columns(np.flatnonzero(which), table.features) for which in (large, small)]
-    warnings.warn(
-        f"columns differ in scale by more than a factor of {MAX_SCALE_RATIO:.0f}: {named[0]} vary most, {named[1]} "
-        'least, with hardly any effect under a spherical covariance; use covariance="scaled", or scale the columns.',
-        CoaltreeWarning,
-        stacklevel=4,
-    )
+    varying = np.flatnonzero(~constant_columns(table.values))
+    sd = np.sqrt(column_variances(table.values[:, varying]))
+    small = varying[sd * MAX_SCALE_RATIO < sd.max(initial=0.0)]
+    if isinstance(covariance, Spherical) and len(small) > 0:
+        warnings.warn(
+            f"columns differ in scale by more than a factor of {MAX_SCALE_RATIO:.0f}: "
+            f"{named_columns(small, table.features)} vary least, with hardly any effect under a spherical covariance; "
+            'use covariance="scaled", or scale the columns.',
+            CoaltreeWarning,
+            stacklevel=4,
+        )

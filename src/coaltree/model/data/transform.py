@@ -1,7 +1,4 @@
-"""What is done to a table before it is fitted, and in the same way to new rows: any scikit-learn transformer.
-
-`Preprocessor` is one that a saved posterior keeps; of any other the file has a description.
-"""
+"""What is done to a table before it is fitted, and in the same way to new rows: any scikit-learn transformer."""
 
 import copy
 from collections.abc import Sequence
@@ -85,15 +82,15 @@ class Preprocessor:
         if {*self._columns("log")} & {*self._columns("log1p")}:
             raise InputError("log and log1p name the same column; take one of them.")
         if self.center == "columns":
-            self.mean_ = _means(self._logarithms(table), 0)[0]
+            self.mean_ = _scaler(self._logarithms(table)).mean_
         if self.scale == "columns":
-            self.scale_ = _deviations(self._centred(table), 0)[0]
+            self.scale_ = _scaler(self._centred(table)).scale_
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return rows (n, d) as they are fitted."""
         values = self._centred(read_table(X, allow_missing=True, minimum_rows=1))
-        return np.asarray(values / (_deviations(values, 1) if self.scale == "rows" else self.scale_))
+        return np.asarray(values / (_scaler(values.T).scale_[:, None] if self.scale == "rows" else self.scale_))
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> np.ndarray:
         """Return ``fit(X).transform(X)``."""
@@ -125,7 +122,7 @@ class Preprocessor:
 
     def _centred(self, table: Table) -> np.ndarray:
         values = self._logarithms(table)
-        return np.asarray(values - (_means(values, 1) if self.center == "rows" else self.mean_))
+        return np.asarray(values - (_scaler(values.T).mean_[:, None] if self.center == "rows" else self.mean_))
 
     def _columns(self, word: str) -> list[int]:
         """Numbers of the columns that `log` or `log1p` names."""
@@ -206,13 +203,8 @@ def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray
     return None
 
 
-def _means(values: np.ndarray, axis: int) -> np.ndarray:
-    """Means of rows (n, 1) or columns (1, d) over what is observed, 0 where nothing is."""
-    return np.asarray(np.ma.masked_invalid(values).mean(axis=axis, keepdims=True).filled(0.0))
+def _scaler(values: np.ndarray) -> Any:
+    """Means and standard deviations of columns over what is observed."""
+    from sklearn.preprocessing import StandardScaler
 
-
-def _deviations(values: np.ndarray, axis: int) -> np.ndarray:
-    """Their standard deviations, 1 where it is 0 but for rounding."""
-    deviations = np.sqrt(_means(np.square(values - _means(values, axis)), axis))
-    size = np.abs(np.where(np.isnan(values), 0.0, values)).max(axis=axis, keepdims=True)
-    return np.where(deviations > 1e-12 * size, deviations, 1.0)
+    return StandardScaler().fit(values)

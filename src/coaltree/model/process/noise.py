@@ -158,10 +158,8 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
     if values.shape != (n,):
         raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {values.shape}.")
     checked = np.array([as_number(error) for error in values])
-    if not np.all((checked > 0.0) & np.isfinite(checked)):
-        raise InputError("errors must be positive, finite numbers.")
     if not np.all((checked > 1e-70) & (checked < 1e70)):  # their squares are variances
-        raise InputError("errors must be from 1e-70 to 1e70; give them in another unit.")
+        raise InputError("errors must be positive numbers, from 1e-70 to 1e70.")
     return checked
 
 

@@ -36,18 +36,16 @@ class Problem(NamedTuple):
 
     def leaf_vars(self) -> np.ndarray:
         """(n,) variances of the leaves' messages, as kernels take them."""
-        variances = np.empty(self.n)
-        variances[:] = self.leaf_var
-        return variances
+        return np.full(self.n, self.leaf_var)
 
     def one_leaf_var(self) -> float:
         """The variance of every leaf, or InputError where they differ."""
-        variances = np.asarray(self.leaf_var)
-        if variances.ndim and np.any(variances != variances[0]):
+        variances = self.leaf_vars()
+        if np.any(variances != variances[0]):
             raise InputError(
                 "this sampler takes the same noise for all rows; use Regraft or Insertion where errors differ."
             )
-        return float(variances.ravel()[0])
+        return float(variances[0])
 
 
 def _rotated(W: np.ndarray) -> np.ndarray:
@@ -56,12 +54,9 @@ def _rotated(W: np.ndarray) -> np.ndarray:
     Rounding moves them by some 1e-16 of the largest row; W is left as it is where rows stand so close that it matters.
     """
     n = len(W)
-    if not np.isfinite(W).all():
-        return W
     rotated = np.ascontiguousarray(np.asarray(np.linalg.qr(W.T, mode="r")).T[:, : n - 1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        smallest = squared_distances(rotated)[np.tril_indices(n, -1)].min()
-        largest = np.square(rotated).sum(axis=1).max()
+    smallest = squared_distances(rotated)[np.tril_indices(n, -1)].min()
+    largest = np.square(rotated).sum(axis=1).max()
     return rotated if smallest > 1e-18 * largest else W  # rotation might lose digits of smaller distances
 
 
@@ -86,8 +81,6 @@ def make_problem(
         whitener = covariance.whitener(whole, columns)
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
             W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
-        if rotate and 1 < n <= d:
-            W = _rotated(W)
     largest = np.abs(W).max()
     # squared distances ε are below 4 d largest², and 4 λ ε is to be finite for every λ <= n²/2
     if not largest < math.sqrt(float(np.finfo(float).max) / (8.0 * n * n * d)):
@@ -95,6 +88,9 @@ def make_problem(
             f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
             "covariance."
         )
+    if rotate and 1 < n <= d:
+        with single_threaded_blas():
+            W = _rotated(W)
     log_det = float(whitener.log_det)
     if replicates is None:
         return Problem(W, d, log_det, leaf_var)

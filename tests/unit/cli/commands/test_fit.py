@@ -146,7 +146,7 @@ def test_fit_prints_why_it_stopped(data, tmp_path, capsys, monkeypatch):
         ("--drop Art --label colour", "there is no column 'colour'; the"),
         ("--columns b --columns c --names Art", "'rot' is in line 2 and again in line 3"),
         ("--drop Art --groups kind", "there is no column 'kind'"),
-        ("--drop Art --errors b", "errors must be positive, finite numbers."),
+        ("--drop Art --errors b", "errors must be positive numbers, from 1e-70 to 1e70."),
         ("--columns b --names Probe --groups Art --clusters 6", "--clusters 6 is more than the 1 groups"),
     ],
 )
