@@ -75,7 +75,7 @@ def answers(post):
     tree = post.mcc_tree()
     assert np.isfinite(post.clade_support(tree)).all()
     assert np.isfinite(post.ess)
-    assert post.draws.outlier_score is None or len(post.draws.outlier_score) == len(post.model.row_labels)
+    assert post.draws.outlier_score is None or len(post.draws.outlier_score) == len(post.model.table.labels)
     if post.model.noise.level is not None or "noise_level" in post.theta:
         noise = post.model.state_of(post.draws, 0).noise
         assert (row_variances(post.model.noise, noise) >= 0.0).all()

@@ -82,8 +82,8 @@ def test_replicates_are_leaves_named_after_their_groups():
     names = np.array([f"leaf {g}" for g in groups])
     post = ct.fit(X, groups=names, **QUICK)
     assert post.n == 10 and post.labels == tuple(f"leaf {i}" for i in range(10))
-    assert post.model.X.shape == (30, 3) and post.model.groups.tolist() == groups.tolist()
-    assert post.draws.tail_scale.shape == (12, 30) and len(post.model.row_labels) == 30
+    assert post.model.X.shape == (30, 3) and post.model.leaves.groups.tolist() == groups.tolist()
+    assert post.draws.tail_scale.shape == (12, 30) and len(post.model.table.labels) == 30
     assert np.isfinite(post.place(X[:4]).log_density).all()
 
 
@@ -182,7 +182,7 @@ def test_errors_may_be_in_any_unit():
 
     def placed(unit):
         post = ct.fit(X, "scaled", noise="learn", errors=unit * errors, **(QUICK | {"n_samples": 2, "n_warmup": 0}))
-        levels = post.theta["noise_level"] * np.exp(np.mean(np.log(post.model.errors))) ** 2
+        levels = post.theta["noise_level"] * np.exp(np.mean(np.log(post.model.leaves.errors))) ** 2
         return np.concatenate([levels, post.place(new).log_density])
 
     np.testing.assert_allclose(placed(1e3), placed(1.0), rtol=1e-6)

@@ -96,7 +96,7 @@ class Calls(RuleBasedStateMachine):
         if expected.kind == "particles":
             return one
         model, short = post.model, {"sampler": "regraft", "n_samples": 2, "n_warmup": 0}
-        more = quick_fit(table(), model.covariance, groups=model.groups, start=post, **short)
+        more = quick_fit(table(), model.covariance, groups=model.leaves.groups, start=post, **short)
         number = added(more)
         draws, chains = [(number, i) for i in range(len(more))], [(number, c) for c in more.draws.chain]
         return self.checked(more, Expected(expected.kind, draws, chains, np.ones(len(more)), None))

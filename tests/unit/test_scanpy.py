@@ -63,7 +63,7 @@ def test_dendrogram_has_a_leaf_for_every_group_and_joins_close_ones(fitted):
     adata, posterior = fitted
     assert set(posterior.labels) == set(adata.obs["kind"].cat.categories)
     assert frozenset({"T cell", "NK"}) in posterior.mean_tree().clades()
-    assert len(posterior.model.groups) == adata.n_obs
+    assert len(posterior.model.leaves.groups) == adata.n_obs
     found = adata.uns["dendrogram_kind"]
     categories = list(adata.obs["kind"].cat.categories)
     tree = ct.Tree.from_linkage(found["linkage"], categories)
@@ -80,6 +80,6 @@ def test_dendrogram_is_less_certain_of_a_rare_kind(fitted):
     model = posterior.model
     variances = row_variances(model.noise, model.noise_of(posterior.draws, 0))
     of_leaf = {
-        label: 1 / np.sum(1 / variances[posterior.model.groups == i]) for i, label in enumerate(posterior.labels)
+        label: 1 / np.sum(1 / variances[posterior.model.leaves.groups == i]) for i, label in enumerate(posterior.labels)
     }
     assert of_leaf["rare"] > 5 * of_leaf["T cell"]

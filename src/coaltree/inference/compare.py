@@ -188,7 +188,7 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
         if first.model.X is None or other.model.X is None:
             continue  # leave-one-out says what is lacking
         ours, theirs = first.model.given_values(), other.model.given_values()  # undone, to within rounding
-        same_shape = ours.shape == theirs.shape and first.model.row_labels == other.model.row_labels
+        same_shape = ours.shape == theirs.shape and first.model.table.labels == other.model.table.labels
         if not same_shape or not np.allclose(ours, theirs, rtol=1e-9, atol=0.0, equal_nan=True):
             raise InputError(
                 f"posteriors {names[0]!r} and {name!r} are of different rows or values, so that their densities cannot "

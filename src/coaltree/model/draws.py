@@ -43,11 +43,7 @@ class Draws(NamedTuple):
     @property
     def chain(self) -> np.ndarray:
         """(T,) the chain of each draw; 0 for particles."""
-        if self.series is not None:
-            return self.series
-        zeros = np.zeros(len(self.times), np.int64)
-        zeros.flags.writeable = False
-        return zeros
+        return np.zeros(len(self.times), np.int64) if self.series is None else self.series
 
     @property
     def weights(self) -> np.ndarray:

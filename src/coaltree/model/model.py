@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..tree.merges import restricted, restricted_trees
-from .covariance import Components, Covariance, CovarianceLike
+from .covariance import Components, Covariance, CovarianceLike, Scaled
 from .data.columns import choose_columns, named_columns, spread_ties, warn_of_scales
 from .data.leaves import NO_LEAVES, Leaves, read_leaves
 from .data.missing import agreeing_pair
@@ -74,8 +74,10 @@ class Model(NamedTuple):
             )
         if transformer is not None:
             info["transform"] = described(transformer)
-        spread, covariance = values[leaves.places] if tied.any() else None, covariance.adapt(values)
-        if isinstance(covariance, Components):
+        spread = values[leaves.places] if tied.any() else None
+        if not is_known or isinstance(covariance, Scaled):
+            covariance = covariance.adapt(values)
+        if isinstance(covariance, Components) and not is_known:
             info["components"] = covariance.summary()
         model = cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info)
         return model._with_index(rows, groups)
@@ -167,21 +169,6 @@ class Model(NamedTuple):
         return names if self.used is None else tuple(names[j] for j in self.used)
 
     @property
-    def row_labels(self) -> tuple[str, ...]:
-        """Names of the rows of X; those of the leaves unless there are groups."""
-        return self.table.labels
-
-    @property
-    def groups(self) -> np.ndarray | None:
-        """(rows,) the leaf that each row measures, where leaves have several rows."""
-        return self.leaves.groups
-
-    @property
-    def errors(self) -> np.ndarray | None:
-        """(rows,) relative standard errors of the rows, where they were given."""
-        return self.leaves.errors
-
-    @property
     def fitted(self) -> np.ndarray | None:
         """(rows, k) values in the model where equal ones were spread; None where they are those of X."""
         return self.values[self.leaves.places] if self.is_spread else None
@@ -195,7 +182,7 @@ class Model(NamedTuple):
     def leaf_values(self) -> np.ndarray:
         """(n, d) the values of each leaf as they were given: its row, or the mean of its rows; NaN for none."""
         X = self.given_values()
-        return X if self.groups is None else leaf_means(X, self.groups)
+        return X if self.leaves.groups is None else leaf_means(X, self.leaves.groups)
 
     def completed(self, draws: Draws, t: int) -> np.ndarray:
         """X (rows, d) as it was given, with the missing entries that were drawn together with tree t.
@@ -237,11 +224,6 @@ class Model(NamedTuple):
     def n_missing(self) -> int:
         """Number of missing entries."""
         return 0 if self.missing is None else int(self.missing.sum())
-
-    @property
-    def n_scales(self) -> int:
-        """Number of scales of Student's tails, one for each row; 0 for normal ones."""
-        return len(self.values) if self.noise.half_df > 0.0 else 0
 
     def filled(self, imputed: np.ndarray) -> np.ndarray:
         """Rows (N, k) with their missing entries filled in."""

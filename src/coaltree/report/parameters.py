@@ -81,10 +81,12 @@ def _correlation(
 
 def summarize_noise(posterior: Posterior) -> dict[str, Any]:
     """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows."""
-    outliers = None if posterior.draws.tail_scale is None else find_outliers(posterior, len(posterior.model.row_labels))
+    outliers = (
+        None if posterior.draws.tail_scale is None else find_outliers(posterior, len(posterior.model.table.labels))
+    )
     return {
         "noise": None if posterior.model.noise.settings.level == 0.0 else describe_noise(posterior),
-        "has_errors": posterior.model.errors is not None,
+        "has_errors": posterior.model.leaves.errors is not None,
         "outliers": outliers and outliers[:8],
         "n_outliers": len(outliers or ()),
         "rows": describe_rows(posterior),

@@ -75,7 +75,7 @@ def test_collapse_keeps_the_joint_density_of_a_fit(noise):
     X = 4.0 * rng.standard_normal((6, 2))[leaf] + rng.standard_normal((300, 2))
     with pytest.warns(ct.CoaltreeWarning):
         post = ct.fit(X, "full", groups=leaf, noise=noise, n_samples=6, n_warmup=4, random_state=0, progress=False)
-    replicates = replicates_of(post.model.groups)
+    replicates = replicates_of(post.model.leaves.groups)
     for t in (0, 7):
         level = post.theta["noise_level"][t] if noise == "learn" else noise
         covariance = post.model.covariance.with_theta({"Phi": post.theta["Phi"][t]})

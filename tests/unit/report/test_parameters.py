@@ -41,7 +41,7 @@ def test_outliers_and_noise_are_told():
     words = words_of(report_html(post))
     assert f"Measurement noise: {describe_noise(post)}." in words
     assert "One row is an outlier:" in words
-    assert f"row 1 {post.labels[post.model.groups[1]]}" in words
+    assert f"row 1 {post.labels[post.model.leaves.groups[1]]}" in words
     assert "noise_level Measurement noise of a row" in words
     scales = np.ones((40, 13))
     assert "There are no outliers" in words_of(shown_noise(grouped_posterior(n_trees=40, tail_scale=scales)))

@@ -191,7 +191,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     if ending(post.info):
         shell.say(f"sampling: {ending(post.info)}")
     if source.annotations:
-        groups = post.model.groups
+        groups = post.model.leaves.groups
         post.info[KEPT] = {name: of_leaves(values, groups) for name, values in source.annotations.items()}
     return post
 

@@ -62,8 +62,8 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
     yield "leaves", f"{post.n}: {shortlist(post.labels, 4)}"
     if rows := describe_rows(post):
         yield "rows", rows
-    if post.model.errors is not None:
-        yield "errors", f"{post.model.errors.min():.4g} to {post.model.errors.max():.4g}, standard errors of the rows"
+    if (errors := post.model.leaves.errors) is not None:
+        yield "errors", f"{errors.min():.4g} to {errors.max():.4g}, standard errors of the rows"
     if post.model.X is not None:
         names = "" if post.model.columns is None else f": {shortlist(post.model.columns, 4)}"
         yield "columns", f"{post.model.X.shape[1]}{names}"

@@ -47,7 +47,8 @@ def _from_draw(posterior: Posterior, t: int, model: Model) -> State:
     draws, first = posterior.draws, first_draw(model.noise)
     if draws.imputed is not None and draws.imputed.shape[1] != model.n_missing:
         draws = draws._replace(imputed=None)
-    if draws.tail_scale is not None and not (model.n_scales and draws.tail_scale.shape[1] == len(model.table.labels)):
+    n_scales = len(model.table.labels) if model.noise.half_df > 0.0 else 0
+    if draws.tail_scale is not None and draws.tail_scale.shape[1] != n_scales:
         draws = draws._replace(tail_scale=None)
     state = model.state_of(draws, t)
     is_learnt = model.noise.level is None

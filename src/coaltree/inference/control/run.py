@@ -305,7 +305,9 @@ class Run:
         model = self.of_chains
         n_parameters = sum(np.size(value) for value in model.covariance.theta.values())
         n_merges = len(self.model.leaves.labels) - 1
-        return 2 * (16 * n_merges + 8 * (n_parameters + model.n_scales + model.n_missing))
+        return 2 * (
+            16 * n_merges + 8 * (n_parameters + len(model.values) * (model.noise.half_df > 0.0) + model.n_missing)
+        )
 
     def _require_memory(self, bytes_per_draw: int) -> None:
         """Refuse a run that the machine has no memory for: draws, the work of the chains, a first tree."""

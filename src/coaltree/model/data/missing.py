@@ -190,25 +190,13 @@ def _draw_rows(walk: Walk, rows: _Rows) -> None:
     while i >= 0:
         j = rows.number[i]
         _draw_row(rows, j, walk.outward[walk.depth[0]], expected_var(walk) + walk.var[i])
-        for k in range(rows.h.shape[1]):
-            walk.mean[i, k] = rows.q[j, k]
-            for f in range(rows.h.shape[1]):
-                walk.mean[i, k] += rows.B[j, k, f] * rows.h[j, f]
+        walk.mean[i] = rows.q[j] + rows.B[j] @ rows.h[j]
         i = next_leaf(walk)
 
 
 @jit
 def _draw_row(rows: _Rows, j: int, o: np.ndarray, s: float) -> None:
     """Solve (s Φ A + σ² B) h = σ² (y* - q) + s Φ q with y* = o + √s L z."""
-    K = o.shape[0]
-    matrix, right = np.empty((K, K)), np.empty(K)
-    for a in range(K):
-        right[a] = rows.variance * (o[a] - rows.q[j, a])
-        for b in range(K):
-            right[a] += s * rows.Phi[a, b] * rows.q[j, b]
-            if b <= a:
-                right[a] += rows.variance * math.sqrt(s) * rows.chol[a, b] * rows.z[j, b]
-            matrix[a, b] = s * rows.Phi[a, b] + rows.variance * rows.B[j, a, b]
-            for c in range(K):
-                matrix[a, b] -= s * rows.Phi[a, c] * rows.B[j, c, b]
-    rows.h[j] = np.linalg.solve(matrix, right)
+    own, B, q = s * rows.Phi, rows.B[j], rows.q[j]
+    right = rows.variance * (o + math.sqrt(s) * (rows.chol @ rows.z[j]) - q) + own @ q
+    rows.h[j] = np.linalg.solve(own - own @ B + rows.variance * B, right)

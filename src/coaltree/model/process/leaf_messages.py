@@ -64,7 +64,10 @@ def next_leaf(walk: Walk) -> int:
     while walk.depth[0] > 0:
         k = walk.path[walk.depth[0] - 1] - n
         if walk.stage[n + k] == 2:
-            _send_up(walk, k)
+            i, j = walk.children[k]
+            s_i, s_j = variance_at(i, k, walk.times, walk.var), variance_at(j, k, walk.times, walk.var)
+            _, w1, w2, walk.var[n + k] = join(s_i, s_j)
+            blend(w1, walk.mean[i], w2, walk.mean[j], walk.mean[n + k])
             walk.depth[0] -= 1
             continue
         side = walk.stage[n + k]
@@ -88,23 +91,12 @@ def expected_var(walk: Walk) -> float:
 
 
 @jit
-def _send_up(walk: Walk, k: int) -> None:
-    n = walk.times.size + 1
-    i, j = walk.children[k, 0], walk.children[k, 1]
-    s_i, s_j = variance_at(i, k, walk.times, walk.var), variance_at(j, k, walk.times, walk.var)
-    _, w1, w2, walk.var[n + k] = join(s_i, s_j)
-    blend(w1, walk.mean[i], w2, walk.mean[j], walk.mean[n + k])
-
-
-@jit
 def _send_out(walk: Walk, sibling: int, k: int) -> None:
     """The outward message of a child of merge k: from its sibling, and from above if k is not the root."""
     n, depth = walk.times.size + 1, walk.depth[0]
     s1 = variance_at(sibling, k, walk.times, walk.var)
     if depth == 1:
-        for f in range(walk.mean.shape[1]):
-            walk.outward[1, f] = walk.mean[sibling, f]
-        walk.outward_var[1] = s1
+        walk.outward[1], walk.outward_var[1] = walk.mean[sibling], s1
         return
     parent_time = walk.times[walk.path[depth - 2] - n]
     s2 = walk.outward_var[depth - 1] + parent_time - walk.times[k]
@@ -131,6 +123,5 @@ def _expect(walk: Walk, expected: np.ndarray) -> None:
     while i >= 0:
         q, depth = expected_var(walk), walk.depth[0]
         share = q / (q + walk.var[i]) if walk.var[i] > 0.0 else 1.0
-        for f in range(expected.shape[1]):
-            expected[i, f] = walk.outward[depth, f] + share * (walk.mean[i, f] - walk.outward[depth, f])
+        expected[i] = walk.outward[depth] + share * (walk.mean[i] - walk.outward[depth])
         i = next_leaf(walk)

@@ -62,7 +62,7 @@ def answer_for(posterior: "Posterior", n_clusters: int) -> ClusterAnswer:
 
 def leaves_are(posterior: "Posterior") -> str:
     """What the leaves are to a reader: the rows of the table, unless several rows make one leaf."""
-    return "rows" if posterior.model.groups is None else "leaves"
+    return "rows" if posterior.model.leaves.groups is None else "leaves"
 
 
 def leaves_one(leaves: str) -> str:

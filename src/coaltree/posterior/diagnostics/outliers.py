@@ -38,18 +38,20 @@ def find_outliers(posterior: "Posterior", n_rows: int = 5) -> list[Outlier]:
     score = posterior.weights @ relative
     order = [i for i in np.argsort(-score, kind="stable") if probability[i] > 0.5][:n_rows]
     leaf = (
-        [None] * len(score) if posterior.model.groups is None else [posterior.labels[i] for i in posterior.model.groups]
+        [None] * len(score)
+        if posterior.model.leaves.groups is None
+        else [posterior.labels[i] for i in posterior.model.leaves.groups]
     )
-    return [Outlier(posterior.model.row_labels[i], float(score[i]), float(probability[i]), leaf[i]) for i in order]
+    return [Outlier(posterior.model.table.labels[i], float(score[i]), float(probability[i]), leaf[i]) for i in order]
 
 
 def describe_rows(posterior: "Posterior") -> str | None:
     """Count the rows of the leaves, such as "30, 1 to 5 of each leaf"; None where every row is a leaf."""
-    if posterior.model.groups is None:
+    if posterior.model.leaves.groups is None:
         return None
-    counts = np.bincount(posterior.model.groups)
+    counts = np.bincount(posterior.model.leaves.groups)
     low, high = counts.min(), counts.max()
-    return f"{len(posterior.model.groups):,}, {low if low == high else f'{low} to {high}'} of each leaf"
+    return f"{len(posterior.model.leaves.groups):,}, {low if low == high else f'{low} to {high}'} of each leaf"
 
 
 def describe_noise(posterior: "Posterior") -> str:

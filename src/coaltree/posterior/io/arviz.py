@@ -37,7 +37,7 @@ def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | Non
         if posterior.draws.tail_scale is None:
             raise InputError("this posterior's noise has no Student tails, and so no tail_scale.")
         draws["tail_scale"] = posterior.draws.tail_scale
-        names["dims"]["tail_scale"], names["coords"]["row"] = ["row"], list(posterior.model.row_labels)
+        names["dims"]["tail_scale"], names["coords"]["row"] = ["row"], list(posterior.model.table.labels)
     groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
@@ -92,7 +92,7 @@ def _row_densities(
     draws = index[:, place].ravel()  # in the order of leave-one-out, which then finds them cached
     densities = cached_densities(posterior, draws, n_jobs, progress)
     stacked = densities.log_density.reshape(len(index), len(place), -1)
-    return _dataset({"rows": stacked}, draw=place, row=[posterior.model.row_labels[i] for i in densities.rows])
+    return _dataset({"rows": stacked}, draw=place, row=[posterior.model.table.labels[i] for i in densities.rows])
 
 
 def _dataset(values: dict[str, np.ndarray], **coords: Any) -> Any:

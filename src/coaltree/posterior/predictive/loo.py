@@ -99,7 +99,7 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
         pointwise=pointwise,
         pareto_k=pareto_k,
         rows=densities.rows,
-        labels=tuple(posterior.model.row_labels[i] for i in densities.rows),
+        labels=tuple(posterior.model.table.labels[i] for i in densities.rows),
         columns=posterior.model.used_columns,
         log_density=densities.log_density,
     )

@@ -194,7 +194,7 @@ def _on_tree(
 ) -> _OnTree:
     """Place rows on a tree."""
     model, m = posterior.model, sum(len(view.rows) for view in views)
-    level = model.noise_of(posterior.draws, tree).level * typical_error(model.errors) ** 2
+    level = model.noise_of(posterior.draws, tree).level * typical_error(model.leaves.errors) ** 2
     streams, n_nodes = make_streams(rng, m), 2 * posterior.n - 1
     class_shares = np.empty((n_nodes, 0)) if members is None else _class_shares(posterior.draws.children[tree], members)
     share = np.empty((m, n_nodes if are_shares_kept else 0))

@@ -245,9 +245,9 @@ def test_fit_keeps_groups_and_errors_out_of_the_fit(grouped, repeats, capsys):
     post = ct.load(grouped / "posterior.npz")
     assert post.model.columns == ("a", "b", "c") and post.model.X.shape == (12, 3)
     assert post.labels == tuple(f"no. {i}" for i in range(5))
-    assert post.model.groups.tolist() == [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
-    np.testing.assert_allclose(post.model.errors, 0.5 + 0.1 * np.arange(12))
-    given = {"groups": post.model.groups, "errors": post.model.errors, "n_samples": 20, "n_warmup": 20}
+    assert post.model.leaves.groups.tolist() == [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
+    np.testing.assert_allclose(post.model.leaves.errors, 0.5 + 0.1 * np.arange(12))
+    given = {"groups": post.model.leaves.groups, "errors": post.model.leaves.errors, "n_samples": 20, "n_warmup": 20}
     same = ct.fit(np.array(post.model.X), "scaled", random_state=0, **given)
     np.testing.assert_array_equal(post.draws.times, same.draws.times)
     rows = table_of(grouped / "clusters.csv")[1:]

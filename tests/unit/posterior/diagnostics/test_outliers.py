@@ -21,7 +21,7 @@ def test_find_outliers_names_rows_with_their_leaves():
     post = grouped_posterior()
     (outlier,) = find_outliers(post)
     relative = post.draws.tail_scale[:, 1] / np.median(post.draws.tail_scale, axis=1)
-    assert outlier.label == "row 1" and outlier.leaf == post.labels[post.model.groups[1]]
+    assert outlier.label == "row 1" and outlier.leaf == post.labels[post.model.leaves.groups[1]]
     assert outlier.score == pytest.approx(relative.mean()) and outlier.probability == 1.0
     said = f"row 1 ({outlier.leaf}): about {relative.mean():.0f} times the noise variance of a typical row, 100 % sure"
     assert str(outlier) == said

@@ -18,7 +18,7 @@ def test_row_densities_of_one_leaf_hold_its_place():
     post = grouped_posterior(tail_scale=None, noise=0.3, theta={}, n_trees=2)
     found = row_densities(post, np.array([1]))
     children, times = post.draws.children[1], post.draws.times[1]
-    groups, X = post.model.groups, post.model.X
+    groups, X = post.model.leaves.groups, post.model.X
     covariance = (times[-1] - cophenetic(children, times))[np.ix_(groups, groups)] + 0.3 * np.eye(len(groups))
     precision = np.linalg.inv(covariance + 1e6)  # a root that is known hardly at all
     for i in np.flatnonzero(np.bincount(groups)[groups] > 1):
@@ -30,10 +30,10 @@ def test_row_densities_of_one_leaf_hold_its_place():
 
 def test_row_densities_of_one_leaf_with_tails():
     post = grouped_posterior(n_trees=2)
-    i = int(np.flatnonzero(np.bincount(post.model.groups)[post.model.groups] > 1)[0])
+    i = int(np.flatnonzero(np.bincount(post.model.leaves.groups)[post.model.leaves.groups] > 1)[0])
     found = row_densities(post, np.array([0])).log_density[0, i]
     level, amplitude = post.theta["noise_level"][0], post.theta["amplitude"][0]
-    children, times, groups, X = post.draws.children[0], post.draws.times[0], post.model.groups, post.model.X
+    children, times, groups, X = post.draws.children[0], post.draws.times[0], post.model.leaves.groups, post.model.X
     among = (times[-1] - cophenetic(children, times))[np.ix_(groups, groups)] + 1e6
     y, total = np.linspace(-5, 10, 2001), []
     for s in np.exp(y):
