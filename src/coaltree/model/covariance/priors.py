@@ -1,7 +1,4 @@
-"""Priors of covariance parameters: density, and draws for calibration.
-
-A prior of an array parameter is the product over its elements; the fields may then be arrays too.
-"""
+"""Priors of covariance parameters: density, and draws for calibration."""
 
 import math
 from dataclasses import dataclass, fields
@@ -46,7 +43,7 @@ def solve_lower(L: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 class Prior:
-    """A density over a positive parameter; `log_density(x)` sums over the elements of x."""
+    """A density over a positive parameter; of an array the product over its elements. Fields may be arrays, too."""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]

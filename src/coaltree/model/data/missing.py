@@ -1,12 +1,4 @@
-"""Missing entries: drawn from their exact conditional given everything else, in one walk over the leaves.
-
-Under `Components` a row is x = μ + V y + e in centred and scaled columns, e ~ N(0, σ² (I - V Vᵀ)), and given the rest
-of the tree y ~ N(o, s Φ). With A = V_oᵀ V_o of the observed entries, B = I - A, and a draw of both, y* and e*,
-
-    q = V_oᵀ (x_o - μ_o - e*_o) ,   (s Φ A + σ² B) h = σ² (y* - q) + s Φ q ,   x_m = μ_m + e*_m + V_m h ,
-
-the row's component is q + B h, all that the walk needs.
-"""
+"""Missing entries: drawn from their exact conditional given everything else, in one walk over the leaves."""
 
 import math
 from collections.abc import Sequence
@@ -103,6 +95,13 @@ def impute(
     and with P = Φ⁻¹, m the missing and o the observed coordinates of x_i,
 
         x_m | x_o, rest ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹) .
+
+    Under `Components` a row is x = μ + V y + e in centred and scaled columns, e ~ N(0, σ² (I - V Vᵀ)), and given the
+    rest of the tree y ~ N(o, s Φ). With A = V_oᵀ V_o of the observed entries, B = I - A, and a draw of both, y* and e*,
+
+        q = V_oᵀ (x_o - μ_o - e*_o) ,   (s Φ A + σ² B) h = σ² (y* - q) + s Φ q ,   x_m = μ_m + e*_m + V_m h ,
+
+    the row's component is q + B h, all that the walk needs.
     """
     n, d = values.shape
     incomplete = np.asarray(missing.any(axis=1))

@@ -1,8 +1,4 @@
-"""Messages to the leaves: mean and variance of each leaf's value given everything else, in a depth-first walk.
-
-A leaf may be changed, value and variance, when the walk stands at it; messages are renewed on the way back up, so that
-the next leaf sees the change. O(n p) for all leaves together.
-"""
+"""Messages to the leaves: mean and variance of each leaf's value given everything else, in a depth-first walk."""
 
 from typing import NamedTuple
 
@@ -31,7 +27,11 @@ class Walk(NamedTuple):
 def begin_walk(
     children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances, to_visit: np.ndarray | None = None
 ) -> Walk:
-    """A walk over all leaves of a tree with values X (n, p), or over those marked in `to_visit` (n,)."""
+    """A walk over all leaves of a tree with values X (n, p), or over those marked in `to_visit` (n,).
+
+    A leaf may be changed, value and variance, when the walk stands at it; messages are renewed on the way back up, so
+    that the next leaf sees the change. O(n p) for all leaves together.
+    """
     up = messages(children, times, X, leaf_var)
     n, p = X.shape
     visit = np.ones(2 * n - 1, dtype=bool)
