@@ -592,7 +592,7 @@ def test_values_by_row_follow_the_names_of_rows():
     for name in ("groups", "errors"):
         posts = [short_fit(**{name: order}) for order in (values, values[::-1], values.tolist())]
         for post in posts[1:]:
-            np.testing.assert_array_equal(getattr(post.model, name), getattr(posts[0].model, name))
+            np.testing.assert_array_equal(getattr(post.model.leaves, name), getattr(posts[0].model.leaves, name))
             np.testing.assert_array_equal(post.draws.times, posts[0].draws.times)
     X = named()
     X.index = np.array([2**63 + i for i in range(6)], np.uint64)
