@@ -19,7 +19,7 @@ from ..model.data.transform import TransformLike
 from ..model.model import Model
 from ..model.process.noise import Noise, NoiseLike, as_noise
 from ..posterior import Posterior
-from ..posterior.diagnostics.convergence_summary import warn_if_poor
+from ..posterior.diagnostics.convergence import warn_if_poor
 from ..samplers.base import Sampler, SamplerLike
 from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree

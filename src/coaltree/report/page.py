@@ -21,8 +21,7 @@ from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics.check_sentences import as_option
-from ..posterior.diagnostics.convergence import LIMITS
-from ..posterior.diagnostics.convergence_summary import summarize
+from ..posterior.diagnostics.convergence import LIMITS, summarize
 from ..posterior.diagnostics.model_checks import check_or_reason, format_p
 from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior

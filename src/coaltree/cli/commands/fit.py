@@ -178,7 +178,7 @@ def fit_table(
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
-    from ...posterior.diagnostics.convergence_summary import ending
+    from ...posterior.diagnostics.convergence import ending
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)

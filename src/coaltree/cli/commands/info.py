@@ -99,7 +99,7 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
 
 def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     from ...posterior.clusters.answer import answer_for, clusters_in_words, leaves_are, uncertain_in_words
-    from ...posterior.diagnostics.convergence_summary import ending, summarize
+    from ...posterior.diagnostics.convergence import ending, summarize
     from ...posterior.diagnostics.model_checks import check_or_reason
 
     summary = summarize(post)

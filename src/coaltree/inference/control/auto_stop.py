@@ -18,7 +18,7 @@ import numpy as np
 from ...model.draws import Draws
 from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
-from ...posterior.diagnostics.watched import is_merge, watched
+from ...posterior.diagnostics.watched import is_covariance, is_merge, watched
 
 GROWTH, GROWTH_IN_WARMUP = 1.25, 1.5  # iterations at the next check, as a multiple of those at this one
 WARMUP_PART = 0.25  # of the draws, where they turn out to be warm-up
@@ -53,7 +53,8 @@ def n_late_warmup(posterior: Posterior) -> int:
 
 def _largest_r_hat(draws: Draws) -> float:
     scalars = watched(draws.times, draws.log_joint, draws.theta).items()
-    r_hats = (convergence.scalar_figures(x, draws.chain)["r_hat"] for name, x in scalars if not is_merge(name))
+    judged = (x for name, x in scalars if not is_merge(name) and not is_covariance(name))
+    r_hats = (convergence.scalar_figures(x, draws.chain)["r_hat"] for x in judged)
     return max((r_hat for r_hat in r_hats if not math.isnan(r_hat)), default=math.nan)
 
 

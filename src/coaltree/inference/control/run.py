@@ -281,7 +281,7 @@ class Run:
         self._posterior = None
 
     def _stopping(self) -> dict[str, Any]:
-        """What ``info["stopping"]`` keeps of a run; `convergence_summary` puts it into words."""
+        """What ``info["stopping"]`` keeps of a run; `convergence.ending` puts it into words."""
         stopping: dict[str, Any] = {"reason": self.reason or INTERRUPTED, "iterations": self.iteration}
         stopping["thin"] = self.thin
         for key, value, of in self.figures:

@@ -21,9 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.covariance import Covariance
-from .watched import MATRIX, evenly_spaced, is_covariance
+from .watched import MATRIX, MAX_COLUMNS, evenly_spaced, is_covariance
 
-MAX_COLUMNS = 60  # whose correlations are looked at
 #: Sizes from which on supports of one half and more were at least 0.1 too high on simulated tables.
 LARGE = {"correlation": 0.04, "skewness": 0.18, "tails": 0.05, "outliers": 0.045}
 _VARIANCE_SHARE = 0.75  # of the variance among the draws that counts

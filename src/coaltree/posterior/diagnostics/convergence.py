@@ -18,15 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside_limit
+from ..._runtime.formatting import beside_limit, count
 from ..._runtime.once import once
+from ..._runtime.validation import as_number
+from ...errors import ConvergenceWarning, warn_of_result
 from ...numerics.ess import MIN_DRAWS, mixing
 from ...numerics.weighted import effective_sample_size
 from ..clusters.closest_clades import closest_clades
 from ..posterior import Posterior
 from ..trees.clades import clade_table, weigh
 from .ess import by_chain, last_of_chains, topology_ess
-from .watched import entries, evenly_spaced, in_words, is_covariance, watched
+from .watched import evenly_spaced, in_words, is_covariance, watched
 
 
 class Limit(NamedTuple):
@@ -49,6 +51,13 @@ LIMITS = {
     "weighted_ess": Limit("effective sample size of the weighted trees", 50, False, 0),
 }
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
+#: What poor figures mean, by the grade of the clusters.
+_MEANING = {
+    "good": "their clusters are the same, but times and parameters may change in a longer run",
+    "poor": "they disagree about the clusters, which may change in a longer run",
+    "unknown": "clusters, times and parameters may change in a longer run",
+}
+OF_SMALL_GROUPS = {"split_frequency_sd", "topology_ess"}  # no run waits for them
 
 
 class Figure(NamedTuple):
@@ -84,8 +93,8 @@ class Figure(NamedTuple):
 
 
 def series(post: Posterior) -> dict[str, np.ndarray]:
-    """What is watched from draw to draw, (T, …): `watched`, and the parameters that it stands for."""
-    return {**watched(post.draws.times, post.log_joint, post.theta), **entries(post.theta)}
+    """What is `watched` from draw to draw, (T, …)."""
+    return watched(post.draws.times, post.log_joint, post.theta)
 
 
 def figures(post: Posterior) -> dict[str, dict[str, float]]:
@@ -180,3 +189,75 @@ def times_more_draws(figures: Iterable[Figure]) -> float:
 def is_converged(figures: Iterable[Figure]) -> bool:
     """Whether no figure is beyond its limit."""
     return all(figure.grade != "poor" for figure in figures)
+
+
+# In sentences, for warnings, the report and the command line
+
+
+class Summary(NamedTuple):
+    """All figures, and what they come to: a heading, a sentence and a grade."""
+
+    heading: str
+    text: str
+    grade: str
+    figures: list[Figure]
+    scalars: Mapping[str, Mapping[str, float]]  # {name: {"r_hat", "ess"}} of a chain's scalars
+
+
+def summarize(posterior: Posterior) -> Summary:
+    """Summarize the convergence of chains or weighted particles."""
+    n_trees, n_chains = len(posterior), len(np.unique(posterior.draws.chain))
+    shown: list[Figure] = []
+    scalars: dict[str, dict[str, float]] = {}
+    if n_trees == 1 or not (posterior.draws.is_chain or not posterior.draws.has_equal_weights):
+        text = "One tree, or trees of which it is not known whether they are independent; coaltree.fit gives chains."
+        return Summary("Convergence is unknown", text, "unknown", shown, scalars)
+    if not posterior.draws.has_equal_weights:
+        shown = [Figure("weighted_ess", effective_sample_size(posterior.weights))]
+        text = f"{count(n_trees, 'weighted tree')}."
+    else:
+        scalars = figures(posterior)
+        agreement = chains_agree(posterior)
+        shown = [
+            *worst_figures(scalars),
+            *([] if agreement is None else [Figure("clusters", agreement.stability_difference)]),
+            Figure("split_frequency_sd", split_frequency_sd_of(posterior)),
+            Figure("topology_ess", topology_ess_of(posterior)),
+        ]
+        text = f"{count(n_chains, 'chain')} of {count(n_trees // n_chains, 'tree')}."
+        text += f" {sentence[:1].upper()}{sentence[1:]}." if (sentence := ending(posterior.info)) else ""
+    grades = {figure.grade for figure in shown if figure.key not in OF_SMALL_GROUPS}
+    if "poor" not in grades and any(figure.grade == "poor" for figure in shown):
+        text += " Clusters and scalars have converged, supports of small groups have not."
+    if "poor" in grades:
+        return Summary("The run may be too short", text, "poor", shown, scalars)
+    if "good" in grades:
+        return Summary("No sign of poor convergence", text, "good", shown, scalars)
+    return Summary("Convergence is unknown", text, "unknown", shown, scalars)
+
+
+def warn_if_poor(figures: Iterable[Figure], increase: tuple[str, ...], stacklevel: int = 2) -> None:
+    """Warn of the figures beyond their limits; `increase` are the arguments of `fit` that would help."""
+    figures = list(figures)
+    poor = tuple(str(one) for one in figures if one.grade == "poor" or (one.key, one.grade) == ("r_hat", "unknown"))
+    if poor:
+        of_clusters = next((one.grade for one in figures if one.key == "clusters"), "unknown")
+        advice = f"increase {' and '.join(increase)}, or continue this run with start=posterior"
+        message = f"the chains have not converged: {_MEANING[of_clusters]}. What to do: {advice}."
+        warn_of_result(ConvergenceWarning(message, poor, increase), stacklevel=stacklevel + 1)
+
+
+def ending(info: Mapping[str, Any]) -> str:
+    """How a run ended, such as "converged after 420 iterations per chain"; a file may hold anything."""
+    stopping = info.get("stopping")
+    if not isinstance(stopping, Mapping) or not isinstance(stopping.get("reason"), str):
+        return ""
+    iterations, warmup, thin = map(as_number, (stopping.get("iterations"), info.get("n_warmup"), stopping.get("thin")))
+    if not 0 <= iterations < math.inf:
+        return ""
+    reason = stopping["reason"][:20]
+    named = {"max_iterations": "the maximum number of iterations"}.get(reason, reason)
+    line = f"stopped at {named}" if reason.startswith("max") else reason
+    line += f" after {iterations:,.0f} iterations per chain"
+    line += f", {warmup:,.0f} of them warm-up" if warmup >= 0 else ""
+    return line + (f", thinned by {thin:.0f}" if thin > 1 else "")

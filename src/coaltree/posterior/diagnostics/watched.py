@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 N_OLDEST = 10  # merges at the top of the tree
-MAX_COLUMNS = 60  # of a larger covariance the block of so many columns is watched
+MAX_COLUMNS = 60  # of more, the block of so many is watched, and their correlations are checked
 MATRIX, VARIANCES = "Phi", "variances"  # parameters that are a covariance, entry by entry
 
 _IN_WORDS = {
@@ -41,17 +41,12 @@ def in_words(name: str) -> str:
 
 
 def watched(times: np.ndarray, log_joint: np.ndarray | None, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The scalars (T,) of T draws, by name; of a vector of parameters that is no covariance all entries (T, k)."""
+    """The scalars (T,) of T draws, by name, and parameters of several entries, a covariance among them, as they are."""
     series = {} if log_joint is None else {"log_joint": log_joint}
     series |= _of_times(times)
     for name, draws in theta.items():
-        series |= _of_covariance(draws) if is_covariance(name) else {name: draws}
+        series |= {name: draws} | (_of_covariance(draws) if is_covariance(name) else {})
     return series
-
-
-def entries(theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The parameters (T, d) or (T, d, d) that are watched by functions of them, not entry by entry."""
-    return {name: draws for name, draws in theta.items() if is_covariance(name)}
 
 
 def is_covariance(name: str) -> bool:

@@ -16,7 +16,7 @@ import coaltree as ct
 from coaltree.cli import commands, main
 from coaltree.cli.commands.fit import CHECKPOINT, GROUPS
 from coaltree.cli.outputs import FILES
-from coaltree.posterior.diagnostics.convergence_summary import ending
+from coaltree.posterior.diagnostics.convergence import ending
 from coaltree.posterior.io.nexus import annotated_tree
 
 WRITTEN = sorted(FILES)

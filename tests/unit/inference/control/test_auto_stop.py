@@ -66,7 +66,7 @@ def test_auto_equals_a_run_of_the_same_length():
 def test_auto_thins_draws_by_doubling():
     post = auto_fit(data(), "diagonal", max_iterations=70)
     thin, n_warmup = post.info["stopping"]["thin"], post.info["n_warmup"]
-    assert thin == 8
+    assert thin in (8, 16)  # by when the warm-up ends
     assert len(post) / 2 == (70 - n_warmup) // thin <= 8
     every = auto_fit(data(), "diagonal", n_samples=70 - n_warmup, n_warmup=n_warmup)
     places = np.arange(len(every)) % (70 - n_warmup)
