@@ -41,9 +41,7 @@ def read_annotations(table: Any, labels: Sequence[str], what: str = "classes") -
 
     A Series or DataFrame whose index names the leaves may have its rows in any order.
     """
-    if hasattr(table, "columns") and hasattr(table, "index"):
-        columns = {str(name): table[name] for name in table.columns}
-    elif isinstance(table, Mapping):
+    if isinstance(table, Mapping) or (hasattr(table, "columns") and hasattr(table, "items")):
         columns = {str(name): values for name, values in table.items()}
     else:
         columns = {str(getattr(table, "name", None) or what): table}

@@ -8,9 +8,8 @@
       tree tree_1 = [&R] [&W 0.25] (1:3,2:3)[&posterior=0.75,height_95%_HPD={2.5,3.5}];
     end;
 
-The leaves of a tree are numbers, which the translate block names. A bare underscore means a blank here, so that names
-with one are quoted. [&R] says that the tree is rooted, [&W w] is its weight, and the comment after a node has its
-annotations, in BEAST's notation.
+Leaves are numbers that the translate block names, and names with an underscore, a blank here, are quoted. [&R] says
+that the tree is rooted, [&W w] is its weight, and the comment after a node has its annotations, in BEAST's notation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

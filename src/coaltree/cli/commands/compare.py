@@ -35,10 +35,8 @@ def compare(posteriors: tuple[Path, ...], heldout: Path | None, draws: int | Non
     from ...posterior.io.archive import load
     from ..tables.reading import TableOptions
 
-    if len(posteriors) < 2:
-        raise click.UsageError("compare needs at least two posteriors.")
-    if len(set(posteriors)) < len(posteriors):
-        raise click.UsageError("a posterior is given twice.")
+    if len(posteriors) < 2 or len(set(posteriors)) < len(posteriors):
+        raise click.UsageError("compare needs at least two posteriors, each given once.")
     loaded = {str(path): load(path) for path in posteriors}
     rows = None if heldout is None else read_new_rows(heldout, TableOptions(), loaded[str(posteriors[0])])
     comparison = compare_posteriors(loaded, rows, n_draws=draws, n_jobs=jobs)

@@ -129,19 +129,20 @@ def _transform(settings: dict[str, Any]) -> Any:
 
 def fit_table(
     source: "TableFile",
-    settings: dict[str, Any],
+    settings: Any,
     out: Path,
-    *,
     n_clusters: int | None,
     title: str,
     force: bool,
-    inputs: Sequence[Path] = (),
+    inputs: Sequence[Path],
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
 
     `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
     from ...posterior.clusters.answer import clusters_in_words, leaves_are
+    from ...posterior.diagnostics.check_sentences import as_option
+    from ...posterior.diagnostics.model_checks import check_or_reason
     from ...posterior.leaf_annotations import annotations_of
     from ..outputs import FILES, write_result
 
@@ -173,7 +174,9 @@ def fit_table(
         shell.say(compare_annotation(answer, annotation))
     width = max(map(len, FILES))
     shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in FILES.items())]))
-    _print_concern(post, out)  # at the end, where it is read
+    checks = check_or_reason(post)
+    if checks.concern is not None:  # at the end, where it is read
+        shell.say(f"{checks.headline} Try {as_option(checks.concern.option)}. All checks: coaltree check {out}")
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -243,15 +246,6 @@ def _interrupted(checkpoint: Path) -> shell.Interrupted:
     if not checkpoint.exists():
         return shell.Interrupted("interrupted before the first checkpoint; nothing was saved.")
     return shell.Interrupted(f"interrupted; the same command resumes from {checkpoint}.")
-
-
-def _print_concern(post: "Posterior", out: Path) -> None:
-    from ...posterior.diagnostics.check_sentences import as_option
-    from ...posterior.diagnostics.model_checks import check_or_reason
-
-    checks = check_or_reason(post)
-    if checks.concern is not None:
-        shell.say(f"{checks.headline} Try {as_option(checks.concern.option)}. All checks: coaltree check {out}")
 
 
 def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") -> str:

@@ -1,8 +1,7 @@
 """Numbers as people write them: plain, yes and no, per cent, money, thousands set apart, dates.
 
-A column is read in one of these ways only where every cell that is not missing is written so. 1,234 may be a number
-with thousands or, in other countries, with three decimals, and so may 1.500 beside 2300; days and months may change
-places. A column that can be read in two ways is refused, until --decimal says how.
+A column is read in one of these ways only where every cell that is not missing is written so. One that can be read in
+two ways (1,234 may have three decimals; days and months may change places) is refused, until --decimal says how.
 """
 
 import math

@@ -1,8 +1,6 @@
-"""Read a table of numbers from a CSV, TSV, Excel, Parquet, .npy or .npz file, and give its columns their roles.
+"""Read a table of numbers from a file, and give its columns their roles.
 
-The first column names the rows if its heading says so (name, id, index, …, or nothing), or if its cells are text and no
-two are the same. An empty cell, or one of `MISSING_WORDS`, is a missing value; numbers may be written in the ways that
-`numbers` lists; any other cell is refused with its line and column, so that no table is half understood.
+A cell that is neither missing nor a number is refused with its line and column, so that no table is half understood.
 """
 
 import re

@@ -10,7 +10,8 @@ from ...errors import InputError, warn_of_result
 from ...numerics.weighted import pick_evenly
 from ..diagnostics.ess import last_of_chains
 from ..predictive.loo import cached_densities, check_n_draws, thinned
-from ..predictive.row_densities import has_densities, log_parts
+from ..predictive.row_densities import MIN_ROWS, log_parts
+from ..validation import require_densities, require_fixed_directions
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -42,7 +43,13 @@ def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | Non
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
     added: dict[str, Any] = {}
-    if log_likelihood is not None and has_densities(posterior):
+    try:
+        require_densities(posterior, "the density of a row")
+        require_fixed_directions(posterior)
+        has_densities = posterior.model.n >= MIN_ROWS
+    except InputError:
+        has_densities = False
+    if log_likelihood is not None and has_densities:
         parts = log_parts(posterior, index)
         total = parts.pop("log_likelihood")
         groups.setdefault("sample_stats", {})["log_likelihood"] = total

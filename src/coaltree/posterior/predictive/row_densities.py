@@ -21,13 +21,12 @@ from ...model.model import Model
 from ...model.process.noise import row_variances
 from ...samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
 from ...samplers.regraft.nearest import neighbor_graphs
-from ..validation import require_densities, require_fixed_directions
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
 MAX_ROWS_ALL_BRANCHES = 2000  # up to which every branch counts; above, those that near leaves lead to and a sample
-_MIN_ROWS = 3  # without one of two rows there is no tree
+MIN_ROWS = 3  # without one of two rows there is no tree
 _N_NEIGHBORS, _N_DISTANT = 32, 64  # near leaves at each level of the neighbour graph, and leaves drawn from all
 _SEED = 15
 
@@ -50,7 +49,7 @@ def row_densities(
     """Log Z of every row that is no copy, for these draws; `watch` is told how many are done."""
     model = posterior.model
     n = model.n
-    if n < _MIN_ROWS:
+    if n < MIN_ROWS:
         raise InputError("leave-one-out needs at least three rows that differ.")
     neighbors = None
     if n > MAX_ROWS_ALL_BRANCHES:  # by rows as one draw whitens them, so that no draw depends on the place of a leaf
@@ -68,16 +67,6 @@ def row_densities(
     assert model.X is not None
     kept = model.leaves.kept
     return RowDensities(kept, np.asarray(draws), log_density + model.log_jacobian(model.X[kept]))
-
-
-def has_densities(posterior: "Posterior") -> bool:
-    """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
-    try:
-        require_densities(posterior, "the density of a row")
-        require_fixed_directions(posterior)
-    except InputError:
-        return False
-    return posterior.model.n >= _MIN_ROWS
 
 
 def log_parts(posterior: "Posterior", draws: np.ndarray) -> dict[str, np.ndarray]:
