@@ -323,7 +323,7 @@ def a_billion_samples(folder):
         ct.fit(data(), "spherical", n_chains=3, n_samples=10**9, n_warmup=1)
 
 
-TOO_LARGE = "the values of X are too large for variances to be computed; rescale X."
+TOO_LARGE = "the values of X are too large, or differ too little, for their variances; rescale X."
 
 
 @case(TOO_LARGE)

@@ -14,7 +14,7 @@ from .data.columns import choose_columns, named_columns, spread_ties, warn_of_sc
 from .data.leaves import NO_LEAVES, Leaves, read_leaves
 from .data.missing import agreeing_pair
 from .data.replicates import Replicates, Within, collapse, leaf_means, within_leaves
-from .data.table import INDEX, NO_TABLE, Table, aligned, as_frame, describe, is_frame, read_table
+from .data.table import INDEX, NO_TABLE, Table, aligned, as_frame, is_frame, read_table
 from .data.transform import Preprocessor, TransformLike, described, fit_transform, log_derivative
 from .draws import Draws, Merges, State
 from .process.coalescent import log_prior
@@ -122,8 +122,9 @@ class Model(NamedTuple):
 
         index = rows if groups is None else pandas.Index(groups).unique()
         fits = tuple(map(str, index)) == self.leaves.labels  # else equal names were numbered
-        info = {**self.info, INDEX: describe(index) if fits else {}}
-        return self._replace(index=index if fits else None, info=info)
+        name, is_integer = index.name, getattr(index.dtype, "kind", "O") in "iu"
+        about = {"name": None if name is None else str(name), "is_integer": is_integer}
+        return self._replace(index=index if fits else None, info={**self.info, INDEX: about if fits else {}})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self.first_difference(other) is None
@@ -312,8 +313,7 @@ class Model(NamedTuple):
 
     def log_priors(self, state: State) -> dict[str, float]:
         """Log priors of tree, covariance and noise; 0 of a covariance without priors, which is known."""
-        learnt = set(state.covariance.learnt)
-        has_priors = set(getattr(state.covariance, "priors", ())) >= learnt
+        has_priors = set(state.covariance.priors) >= set(state.covariance.learnt)
         return {
             "tree": float(log_prior(state.tree[1])),
             "covariance": float(state.covariance.log_prior()) if has_priors else 0.0,

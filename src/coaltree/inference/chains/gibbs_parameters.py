@@ -19,7 +19,7 @@ from ...model.covariance import Components
 from ...model.draws import Merges, State
 from ...model.model import Model
 from ...model.process.coalescent import standardized_gaps
-from ...model.process.diffusion import ContrastsAt, contrasts, log_likelihood
+from ...model.process.diffusion import contrasts, contrasts_at, log_likelihood
 from ...model.process.noise import (
     NoiseDraw,
     NoiseModel,
@@ -82,18 +82,18 @@ def _likelihood(model: Model, state: State) -> LogDensity:
 def _draw_together(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ with Φ integrated out, then Φ, then the scales."""
     tree = model.over_rows(state.tree)
-    contrasts_at = ContrastsAt(tree[0], tree[1], model.values)
+    at = contrasts_at(*tree, model.values)
     half_d, covariance = 0.5 * model.values.shape[1], state.covariance
 
     def log_density(variances: np.ndarray) -> float:
-        U, log_v = contrasts_at(variances)
+        U, log_v = at(variances)
         log_v += model.log_v_within(variances)
         return covariance.log_marginal(model.statistics(covariance, U, variances)) - half_d * log_v
 
     for _ in range(n_repeats):
         noise = _draw_level(model.noise, state.noise, log_density, rng)
         variances = row_variances(model.noise, noise)
-        U, _ = contrasts_at(variances)
+        U, _ = at(variances)
         covariance = covariance.update(model.statistics(covariance, U, variances), rng)
         state = state._replace(covariance=covariance, noise=noise)
         if noise.tail_scale is not None:
@@ -104,10 +104,10 @@ def _draw_together(model: Model, state: State, n_repeats: int, rng: np.random.Ge
 def _draw_noise(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ and the scales given Φ."""
     (W, whitener), tree = model.whitened(state), model.over_rows(state.tree)
-    contrasts_at, half_d = ContrastsAt(tree[0], tree[1], W), 0.5 * model.values.shape[1]
+    at, half_d = contrasts_at(*tree, W), 0.5 * model.values.shape[1]
 
     def log_density(variances: np.ndarray) -> float:
-        U, log_v = contrasts_at(variances)
+        U, log_v = at(variances)
         return -0.5 * float(np.vdot(U, U)) - half_d * log_v + model.log_within(whitener, variances)
 
     for _ in range(n_repeats):

@@ -73,11 +73,9 @@ def column_variances(X: np.ndarray) -> np.ndarray:
         mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
         variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
         typical = float(np.mean(variances))
-    if not typical < _MAX_VARIANCE:
-        raise InputError("the values of X are too large for variances to be computed; rescale X.")
     varies = np.nanmax(X, axis=0) > np.nanmin(X, axis=0)
-    if np.any(varies & (variances < 1.0 / _MAX_VARIANCE)):
-        raise InputError("the values of X differ too little for variances to be computed; rescale X.")
+    if not typical < _MAX_VARIANCE or np.any(varies & (variances < 1.0 / _MAX_VARIANCE)):
+        raise InputError("the values of X are too large, or differ too little, for their variances; rescale X.")
     # A constant column in the model has a millionth of the mean variance.
     return np.where(varies, variances, 1e-6 * typical if typical > 0 else 1.0)
 

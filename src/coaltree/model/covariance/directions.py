@@ -61,7 +61,7 @@ def _by_em(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(d, K) directions and (d,) centre of an incomplete table, from a first W (d, K) and variance v of the noise."""
     seen, (n, _), K = (~missing).astype(float), Z.shape, W.shape[1]
-    V, eye = _orthonormal(W), np.eye(W.shape[1])
+    V, eye = np.linalg.svd(W, full_matrices=False)[0], np.eye(W.shape[1])
     for _ in range(_MAX_EM_STEPS):
         X = np.where(missing, 0.0, Z - centre)
         A = np.linalg.inv(_sums_of_products(W, seen) + v * eye)
@@ -72,7 +72,7 @@ def _by_em(
         centre = centre + rest.sum(axis=0) / seen.sum(axis=0)
         v *= float(np.einsum("nij,nji->", _sums_of_products(W, seen), A)) / seen.sum()
         v += float(np.vdot(rest, rest)) / seen.sum()
-        before, V = V, _orthonormal(W)
+        before, V = V, np.linalg.svd(W, full_matrices=False)[0]
         if np.square(before - V @ (V.T @ before)).sum() < _EM_TOLERANCE**2:
             break
     return V, centre
@@ -82,10 +82,6 @@ def _sums_of_products(W: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """(n, K, K) Σ w wᵀ over the columns that each row has."""
     d, K = W.shape
     return np.asarray((seen @ (W[:, :, None] * W[:, None, :]).reshape(d, -1)).reshape(-1, K, K))
-
-
-def _orthonormal(W: np.ndarray) -> np.ndarray:
-    return np.asarray(np.linalg.svd(W, full_matrices=False)[0])
 
 
 def why_not_one_unit(columns: Iterable[np.ndarray]) -> str:

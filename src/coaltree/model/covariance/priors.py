@@ -188,18 +188,12 @@ class InverseWishart(Prior):
         with single_threaded_blas():
             return np.linalg.cholesky(self.scale)
 
-    @cached_property
-    def _log_constant(self) -> float:
-        d = len(self.scale)
-        log_det_scale = np.linalg.slogdet(self.scale)[1]
-        return float(0.5 * self.df * (log_det_scale - d * math.log(2)) - multigammaln(0.5 * self.df, d))
-
     def log_density(self, x: ArrayLike) -> float:
         chol = np.linalg.cholesky(np.asarray(x, dtype=np.float64))
-        half_log_det = np.sum(np.log(np.diag(chol)))
-        root = solve_lower(chol, self.chol)
-        d = len(self.scale)
-        return float(self._log_constant - (self.df + d + 1) * half_log_det - 0.5 * np.sum(root * root))
+        half_log_det, half_log_det_scale = (np.log(np.diag(root)).sum() for root in (chol, self.chol))
+        root, d = solve_lower(chol, self.chol), len(self.scale)
+        constant = self.df * half_log_det_scale - 0.5 * self.df * d * math.log(2) - multigammaln(0.5 * self.df, d)
+        return float(constant - (self.df + d + 1) * half_log_det - 0.5 * np.sum(root * root))
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> np.ndarray:
         """One draw, by Bartlett's decomposition: Φ = MᵀM, M = A⁻¹Cᵀ, S = CCᵀ, AAᵀ ~ Wishart(ν, I)."""

@@ -51,8 +51,6 @@ def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Ge
     entries, from N(constant, Φ): under a smooth Φ it would take hundreds of iterations to smooth rough rows.
     """
     missing = np.isnan(values)
-    if not missing.any():
-        return values
     if isinstance(covariance, Components):
         mu, e, rows = _prepared(values, missing, covariance, np.zeros(values.shape[1]), rng)
         for j in range(len(rows.h)):

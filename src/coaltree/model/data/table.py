@@ -50,12 +50,6 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "index") and not callable(X.index)
 
 
-def describe(index: Any) -> dict[str, Any]:
-    """What a file keeps of an index."""
-    is_integer = getattr(index.dtype, "kind", "O") in "iu"
-    return {"name": None if index.name is None else str(index.name), "is_integer": is_integer}
-
-
 def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, are_groups_named: bool = False) -> Table:
     """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed.
 

@@ -147,21 +147,23 @@ def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: 
     return up.U[up.v > 0.0]
 
 
-class ContrastsAt:
+def contrasts_at(
+    children: np.ndarray, times: np.ndarray, X: np.ndarray
+) -> Callable[[Variances], tuple[np.ndarray, float]]:
     """Contrasts of one tree under one set of leaf variances after another; the arrays are made once.
 
     Called with variances (n,), returns U (n-1, p) and Σ log v, so that log p(X | tree) is, up to a constant,
     -(d/2) Σ log v - ½ Σ u², of whitened X. U is overwritten by the next call.
     """
+    children, times = np.ascontiguousarray(children), np.ascontiguousarray(times)
+    up = messages(children, times, X)
 
-    def __init__(self, children: np.ndarray, times: np.ndarray, X: np.ndarray) -> None:
-        self._tree = np.ascontiguousarray(children), np.ascontiguousarray(times)
-        self._up = messages(*self._tree, X)
+    def at(leaf_var: Variances) -> tuple[np.ndarray, float]:
+        up.var[: len(X)] = leaf_var
+        _pass_up(children, times, *up)
+        return up.U, float(np.log(up.v).sum())
 
-    def __call__(self, leaf_var: Variances) -> tuple[np.ndarray, float]:
-        self._up.var[: len(self._up.v) + 1] = leaf_var
-        _pass_up(*self._tree, *self._up)
-        return self._up.U, float(np.log(self._up.v).sum())
+    return at
 
 
 def squared_distances(W: np.ndarray) -> np.ndarray:

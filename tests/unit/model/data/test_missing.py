@@ -85,8 +85,6 @@ def test_fill_at_random_draws_from_the_columns():
     drawn = filled[:, 1][missing[:, 1]]
     assert drawn.mean() == pytest.approx(100.0, abs=2.0)
     assert drawn.std() == pytest.approx(10.0, rel=0.15)
-    complete = np.ones((3, 2))
-    assert fill_at_random(complete, Spherical(), rng) is complete
 
 
 def test_fill_at_random_is_smooth_under_a_smooth_covariance():

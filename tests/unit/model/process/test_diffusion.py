@@ -47,7 +47,7 @@ def test_contrasts_are_independent_with_covariance_phi():
 
 def test_contrasts_under_many_variances_are_those_of_each():
     rng, tree, _, X = random_case(3)
-    contrasts_at = diffusion.ContrastsAt(tree.children, tree.times, X)
+    contrasts_at = diffusion.contrasts_at(tree.children, tree.times, X)
     for _ in range(3):
         variances = rng.exponential(size=len(X))
         U, log_v = contrasts_at(variances)
