@@ -43,7 +43,7 @@ class Draws(NamedTuple):
     @property
     def chain(self) -> np.ndarray:
         """(T,) the chain of each draw; 0 for particles."""
-        return np.zeros(len(self.times), np.int64) if self.series is None else self.series
+        return np.broadcast_to(0, len(self.times)) if self.series is None else self.series  # read-only
 
     @property
     def weights(self) -> np.ndarray:
