@@ -180,29 +180,15 @@ def fit_table(
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
-    """Sample, or resume from the checkpoint; print how the table and the run were understood."""
+    """Sample, or resume; print how table and run were understood, warnings of convergence last and in our options."""
+    from joblib import cpu_count, parallel_config
+
     from ...posterior.diagnostics.convergence import ending
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
-    post = _sample(source.table, settings, checkpoint, force)
-    for name in ("covariance_choice", "components", "transform"):
-        if name in post.info:
-            shell.say(f"{name.removesuffix('_choice')}: {post.info[name]}")
-    if ending(post.info):
-        shell.say(f"sampling: {ending(post.info)}")
-    if source.annotations:
-        groups = post.model.leaves.groups
-        post.info[KEPT] = {name: of_leaves(values, groups) for name, values in source.annotations.items()}
-    return post
-
-
-def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
-    """Call `coaltree.fit`; warnings about convergence are shown at the end, in options of the command line."""
-    from joblib import cpu_count, parallel_config
-
     held: list[Any] = []
 
     def show_or_hold(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -216,7 +202,7 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
     try:
         with warnings.catch_warnings(), threads or contextlib.nullcontext():
             warnings.showwarning = show_or_hold
-            post = _fit_or_resume(table, settings, checkpoint, force)
+            post = _fit_or_resume(source.table, settings, checkpoint, force)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     if post.info["interrupted"]:
@@ -224,6 +210,14 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
     for warning in held:
         increase = " and ".join("--" + name.removeprefix("n_").replace("_", "-") for name in warning.increase)
         shell.show_warning(f"{str(warning).partition(' What to do')[0]} Increase {increase}.")
+    for name in ("covariance_choice", "components", "transform"):
+        if name in post.info:
+            shell.say(f"{name.removesuffix('_choice')}: {post.info[name]}")
+    if ending(post.info):
+        shell.say(f"sampling: {ending(post.info)}")
+    if source.annotations:
+        groups = post.model.leaves.groups
+        post.info[KEPT] = {name: of_leaves(values, groups) for name, values in source.annotations.items()}
     return post
 
 

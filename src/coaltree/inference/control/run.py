@@ -327,7 +327,7 @@ class Run:
         for blocks, chain in zip(self.blocks, self.chains, strict=True):  # each as it stands is its last draw
             parts += [*blocks, as_draws(self.of_chains, chain.state, unknown, log_joint=math.nan)]
         draws = concatenate(parts)._replace(series=np.repeat(np.arange(self.n_chains), self.n_draws + 1))
-        run = {name: getattr(self, name) for name in (*_PLAIN, "log_joints") if name != "coaltree"} | {
+        run = {name: getattr(self, name) for name in (*_TEXTS, *_COUNTS, "log_joints") if name != "coaltree"} | {
             "coaltree": __version__,
             "reason": "" if self.reason == SECONDS_SPENT else self.reason,  # there may be more next time
             "info": dict(draws.info),
@@ -358,8 +358,9 @@ class Run:
             raise UnusableCheckpoint(str(error)) from None
         try:
             assert run is not None, "no run"
-            for name, is_right in _PLAIN.items():
-                if not is_right(run[name]):
+            for name in (*_TEXTS, *_COUNTS):
+                is_count = (is_whole(run[name]) and run[name] >= 0) or (name == "n_warmup" and run[name] is None)
+                if not (isinstance(run[name], str) if name in _TEXTS else is_count):
                     raise ValueError(f"{name} has wrong type, shape or values")
             for name, own, what in (
                 ("coaltree", __version__, "another version of coaltree, whose draws may differ"),
@@ -434,7 +435,7 @@ class Run:
             ),
             "rng": run["rng"].keys() == chains,
         }
-        wrong = [name for name in {**fits, **run} if name not in _PLAIN and not fits.get(name, False)]
+        wrong = [name for name in {**fits, **run} if name not in _TEXTS + _COUNTS and not fits.get(name, False)]
         if wrong:
             raise ValueError(f"{wrong[0][:50]} has wrong type, shape or values")
 
@@ -444,24 +445,7 @@ def _is_array(value: Any, types: tuple[Any, ...], shape: tuple[int | None, ...])
     return is_one and all(n in (None, m) for n, m in zip(shape, value.shape, strict=True))
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_count(value: Any) -> bool:
-    return is_whole(value) and value >= 0
-
-
-_PLAIN = {  # of a checkpoint
-    "coaltree": _is_text,
-    "fingerprint": _is_text,
-    "seed": _is_count,
-    "iteration": _is_count,
-    "n_warmup": lambda value: value is None or _is_count(value),
-    "thin": lambda value: _is_count(value) and value > 0,
-    "next_check": is_whole,
-    "reason": _is_text,
-}
+_TEXTS, _COUNTS = ("coaltree", "fingerprint", "reason"), ("seed", "iteration", "n_warmup", "thin", "next_check")
 
 
 def _threads_per_chain(n_chains: int, n_jobs: int | None) -> int | None:
