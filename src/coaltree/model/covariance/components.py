@@ -66,12 +66,12 @@ class Components(Full):
             if not (isinstance(part, np.ndarray) and not part.flags.writeable):
                 self._store(name, read_only(np.nan if part is None else part))
         d, K = np.shape(self.loadings) if np.ndim(self.loadings) == 2 else (0, 0)
-        is_finite = all(np.isfinite(getattr(self, name)).all() for name in parts)
         fits = self.centre.shape == self.scale.shape == (d,) and 0 < K < d and self.n_components in ("auto", K)
-        if not (fits and is_finite and (self.scale > 0.0).all()):
-            raise InputError("loadings must be (d, n_components), fewer than d, with a centre and scale for each of d.")
-        if not np.allclose(self.loadings.T @ self.loadings, np.eye(K), atol=1e-6):
-            raise InputError("loadings must have orthonormal columns.")
+        has_units = np.isfinite(self.centre).all() and np.isfinite(self.scale).all() and (self.scale > 0.0).all()
+        if not (fits and has_units and np.allclose(self.loadings.T @ self.loadings, np.eye(K), atol=1e-6)):
+            raise InputError(
+                "loadings must be fewer than d orthonormal columns, with a centre and scale for each of d."
+            )
 
     def _learnt_by_default(self) -> tuple[str, ...]:
         return self.parameters[:2]
