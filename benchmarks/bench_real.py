@@ -8,8 +8,8 @@ of coaltree's covariance. Every other method sees raw and standardised columns, 
 its noise points count as clusters of one; its tree is the single linkage of mutual reachability distances (package
 `hdbscan`). Genie's tree is made by `genieclust`. Methods without a tree have a dash for purity.
 
-Then the means of purity and ARI, and for each seed the number of clusters that coaltree suggests, the share of the
-trees that have the rarest of them, its range, how many of these clusters are stable, and their ARI.
+Then the means of purity and ARI, and for each seed the number of clusters that coaltree suggests, the least
+stability of them, its range, how many of these clusters are stable, and their ARI.
 
 The six tables of earlier versions of this page come first, with means of their own: iris, wine, breast cancer and 500
 digits of scikit-learn, and from the folder COALTREE_DATA 500 USPS digits and yeast genes. The others come with
@@ -176,7 +176,7 @@ def whitened(post):
 
 
 def stated(suggestion):
-    """What a suggestion says: the number, the share of trees with its rarest cluster, and its range."""
+    """What a suggestion says: the number, the least stability of its clusters, and its range."""
     least = {int(k): float(share) for k, share in suggestion.candidates}
     return {
         "suggested": int(suggestion.n_clusters),
@@ -252,6 +252,6 @@ def report_seeds(results):
             words = ", ".join(f"{count} {word}" for word, count in Counter(one["words"]).items())
             between = ", range {} to {}".format(*one["range"])
             print(
-                f"  suggested {one['suggested']}, the rarest in {one['least']:.2f} of the trees{between} "
+                f"  suggested {one['suggested']}, the least stability {one['least']:.2f}{between} "
                 f"({words}), ARI {one['suggested_ari']:.2f}"
             )

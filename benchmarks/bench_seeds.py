@@ -1,7 +1,7 @@
 """How far the suggested number of clusters depends on the seed: ten seeds of ten tables, with defaults.
 
 Of each table: the number of clusters that `suggest_n_clusters` gives with each seed, the most frequent one and how many
-seeds gave it, the share of trees that have the rarest of its clusters (mean over these seeds), and the most frequent
+seeds gave it, the least stability of its clusters (mean over these seeds), and the most frequent
 range with its count. The last line counts the tables where nine of ten seeds agree.
 
     iris, wine, breast cancer, 500 digits    of scikit-learn
@@ -126,7 +126,7 @@ def report(shapes, results):
             )
         )
         n_agree += count >= AGREE * len(runs)
-    header = ("table", "size", "suggested, by seed", "most frequent", "seeds", "share of trees", "range")
+    header = ("table", "size", "suggested, by seed", "most frequent", "seeds", "least stability", "range")
     table(header, rows)
     print(f"\nat least {100 * AGREE:.0f} % of the seeds agree: {n_agree} of {len(rows)} tables")
 
