@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ._runtime.formatting import shortlist
-from ._runtime.random_streams import as_generator
 from ._runtime.typing import RandomState
 from ._runtime.validation import check_count
 from .errors import InputError
@@ -27,7 +26,6 @@ def dendrogram(
     use_rep: str = "X_pca",
     n_pcs: int | None = None,
     key_added: str | None = None,
-    max_cells: int | None = None,
     noise: NoiseLike = "learn",
     random_state: RandomState = 0,
     **fit_settings: Any,
@@ -41,9 +39,8 @@ def dendrogram(
     use_rep : the values of the cells, a key of `adata.obsm`, or "X" for `adata.X`
     n_pcs : int, optional, how many columns of them to use
     key_added : where in `adata.uns`; by default ``dendrogram_<groupby>``
-    max_cells : int to which larger groups are subsampled; by default all cells are used
     noise : as in `coaltree.fit`, but normal by default, for which sums over the cells of a group are enough. With
-        "student" (heavy tails) every iteration visits every cell, so that `max_cells` is of use.
+        "student" (heavy tails) every iteration visits every cell.
     random_state, **fit_settings : for `coaltree.fit`, such as ``n_samples=200`` or ``covariance="scaled"``.
 
     Returns
@@ -61,16 +58,10 @@ def dendrogram(
     groups = _groups(adata, names)
     values = _representation(adata, use_rep, n_pcs)
     codes, categories = groups.codes.to_numpy(), [str(name) for name in groups.categories]
-    cells = np.arange(len(codes))
-    if max_cells is not None:
-        check_count("max_cells", max_cells, 2)
-        rng = as_generator(random_state if isinstance(random_state, int | np.integer | None) else 0)
-        order = rng.permutation(len(codes))
-        cells = np.sort(np.concatenate([order[codes[order] == k][:max_cells] for k in range(len(categories))]))
     columns = tuple(f"{use_rep}_{j}" for j in range(values.shape[1]))
-    table: Any = Table(np.ascontiguousarray(values[cells]), tuple(map(str, adata.obs_names[cells])), columns)
+    table: Any = Table(np.ascontiguousarray(values), tuple(map(str, adata.obs_names)), columns)
     settings = {"progress": False, **fit_settings, "noise": noise, "random_state": random_state}
-    posterior = fit(table, groups=[categories[code] for code in codes[cells]], **settings)
+    posterior = fit(table, groups=[categories[code] for code in codes], **settings)
     written = _for_scanpy(posterior, categories, values, codes)
     adata.uns[key_added or f"dendrogram_{'_'.join(names)}"] = written | {"groupby": names, "use_rep": use_rep}
     return posterior

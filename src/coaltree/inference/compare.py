@@ -132,10 +132,9 @@ def _common_rows(X: np.ndarray | None, left_out: list[LeaveOneOut]) -> np.ndarra
     aside = np.setdiff1d(np.concatenate(rows), everywhere)
     if not len(aside):
         return everywhere
-    assert X is not None  # else leave-one-out has refused
-    bits = {int(row): (X[row] + 0.0).tobytes() for row in np.concatenate([everywhere, aside])}  # 0 and -0 are the same
-    twins = {bits[row] for row in aside}
-    common = np.array([row for row in everywhere if bits[row] not in twins], dtype=int)
+    import pandas
+
+    common = everywhere[~pandas.DataFrame(X).duplicated(keep=False).to_numpy()[everywhere]]
     if not len(common):
         raise InputError(
             "every row has duplicates that some posteriors keep and others merge, so that no densities can be "

@@ -1,6 +1,5 @@
 """Settings and versions of the run, and a checksum of the data."""
 
-import dataclasses
 import hashlib
 import platform
 from importlib.metadata import version
@@ -9,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._runtime.formatting import number
 from ..model.data.table import INDEX
 from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
@@ -38,19 +36,7 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
 
 
 def describe(value: Any) -> str:
-    """Return a value as one would write it, arrays by their shape."""
-    if isinstance(value, np.ndarray) and value.ndim:
-        text = f"array of shape {value.shape}"
-    elif isinstance(value, float | np.floating | np.ndarray):
-        text = number(float(value), 5)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr]
-        inside = ", ".join(f"{name}={describe(item)}" for name, item in fields if item is not None)
-        text = f"{type(value).__name__}({inside})"
-    elif isinstance(value, dict):
-        text = "{" + ", ".join(f"{name}: {describe(item)}" for name, item in value.items()) + "}"
-    elif isinstance(value, list | tuple):
-        text = "(" + ", ".join(describe(item) for item in value) + ")"
-    else:
-        text = str(value)
+    """Return a value as one would write it, long arrays shortened."""
+    with np.printoptions(threshold=6, edgeitems=2, precision=5):
+        text = " ".join(str(value).split())
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"

@@ -17,7 +17,7 @@ class Fixed(ct.Posterior):
         self._set(model=random_posterior(1, X=np.eye(7, 2), covariance=ct.Spherical(), noise=0.1).model)
         self.log_density = np.array(log_density)
 
-    def place(self, X):
+    def place(self, X, n_clades):
         assert len(X) == len(self.log_density)
         return SimpleNamespace(log_density=self.log_density)
 
