@@ -86,46 +86,6 @@ def branch_score(a, b):
     return math.sqrt(sum((la.get(c, 0.0) - lb.get(c, 0.0)) ** 2 for c in set(la) | set(lb)))
 
 
-def topology_ess(topologies, chain):
-    """Effective number of draws of clade indicator vectors: split chains, autocovariances summed over clades."""
-    every = sorted({c for t in topologies for c in clades(t)}, key=sorted)
-    vectors = [[float(c in set(clades(t))) for c in every] for t in topologies]
-    halves = []
-    for c in sorted(set(chain)):
-        rows = [v for v, which in zip(vectors, chain, strict=True) if which == c]
-        first = (len(rows) + 1) // 2
-        halves += [rows[:first], rows[first:]]
-    N = min(map(len, halves))
-    halves = [rows[len(rows) - N :] for rows in halves]
-    M = len(halves)
-    means = [[sum(row[c] for row in rows) / N for c in range(len(every))] for rows in halves]
-
-    def covariance(rows, mean, s):
-        return (
-            sum((rows[t][c] - mean[c]) * (rows[t + s][c] - mean[c]) for t in range(N - s) for c in range(len(every)))
-            / N
-        )
-
-    within = sum(covariance(r, m, 0) for r, m in zip(halves, means, strict=True)) / M * N / (N - 1)
-    overall = [sum(m[c] for m in means) / M for c in range(len(every))]
-    between = sum((m[c] - overall[c]) ** 2 for m in means for c in range(len(every))) / (M - 1)
-    variance = within * (N - 1) / N + between
-
-    def rho(s):
-        if s == 0:
-            return 1.0
-        return 1 - (within - sum(covariance(r, m, s) for r, m in zip(halves, means, strict=True)) / M) / variance
-
-    total, last = -1.0, math.inf
-    for s in range(0, N - 1, 2):
-        pair = rho(s) + rho(s + 1)
-        if pair <= 0:
-            break
-        last = min(last, pair)
-        total += 2 * last
-    return min(M * N / total, len(chain))
-
-
 def adjusted_rand(a, b):
     """ARI by counting pairs."""
     pairs = list(itertools.combinations(range(len(a)), 2))

@@ -53,11 +53,6 @@ def jit(function: Any = None, **options: Any) -> Any:
     return kernel
 
 
-def n_compiled() -> int:
-    """The number of kernels that this process has compiled, not loaded."""
-    return sum(bool(kernel.stats.cache_misses) for kernel in KERNELS)
-
-
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:
     """Compile or load a kernel while other processes wait, which would mix up Numba's index of its signatures."""
     name = f"{cache_folder()}/{kernel.__module__}.{kernel.__qualname__}.lock"

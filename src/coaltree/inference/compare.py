@@ -114,32 +114,24 @@ def compare(
         return comparison_of(names, np.array(rows), HELD_OUT)
     _require_same_rows(names, list(posteriors.values()))
     left_out = [post.loo(n_draws=n_draws, n_jobs=n_jobs, progress=progress) for post in posteriors.values()]
-    return compared(names, left_out, _common_rows(next(iter(posteriors.values())).model.X, left_out))
-
-
-def compared(names: tuple[str, ...], left_out: list[LeaveOneOut], among: np.ndarray | None = None) -> Comparison:
-    """The comparison of leave-one-out densities of the same rows, or of those `among` these numbers."""
-    among = left_out[0].rows if among is None else among
-    pairs = [(loo, np.isin(loo.rows, among)) for loo in left_out]
+    common = _common_rows(next(iter(posteriors.values())).model.X, left_out)
+    pairs = [(loo, np.isin(loo.rows, common)) for loo in left_out]
     doubtful = np.array([int(np.sum(loo.pareto_k[place] > MAX_PARETO_K)) for loo, place in pairs])
     return comparison_of(names, np.array([loo.pointwise[place] for loo, place in pairs]), LEFT_OUT, doubtful)
 
 
 def _common_rows(X: np.ndarray | None, left_out: list[LeaveOneOut]) -> np.ndarray:
     """Numbers of the rows that all have; one whose copy only some kept is easier for these, and left aside."""
+    import pandas
+
     rows = [loo.rows for loo in left_out]
     everywhere = reduce(np.intersect1d, rows)
     aside = np.setdiff1d(np.concatenate(rows), everywhere)
     if not len(aside):
         return everywhere
-    import pandas
-
     common = everywhere[~pandas.DataFrame(X).duplicated(keep=False).to_numpy()[everywhere]]
     if not len(common):
-        raise InputError(
-            "every row has duplicates that some posteriors keep and others merge, so that no densities can be "
-            "compared; fit all to a table without duplicates, or give X_heldout."
-        )
+        raise InputError("all rows are duplicates that some posteriors keep and others merge; give X_heldout.")
     warnings.warn(
         f"{len(aside)} rows are duplicates that some posteriors keep and others merge: these and the rows that they "
         f"repeat are left aside, and {len(common)} rows compared.",

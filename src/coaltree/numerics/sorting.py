@@ -1,4 +1,4 @@
-"""Sorting and picking inside kernels: Numba's own take seconds to compile."""
+"""Sorting inside kernels: Numba's own takes seconds to compile."""
 
 import numpy as np
 
@@ -24,12 +24,3 @@ def sorted_places(values: np.ndarray) -> np.ndarray:
         places, spare = spare, places
         width *= 2
     return places
-
-
-@jit
-def take(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The values at these places."""
-    taken = np.empty(places.size, values.dtype)
-    for i in range(places.size):
-        taken[i] = values[places[i]]
-    return taken

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
 
 from coaltree.model.process import coalescent
 from coaltree.posterior.diagnostics.convergence import split_frequency_sd_of, topology_ess_of
@@ -25,15 +26,14 @@ def with_unit_times(children, **extra):
     return posterior_of_trees(children, np.tile(np.arange(1.0, children.shape[1] + 1), (len(children), 1)), **extra)
 
 
-@pytest.mark.parametrize("lengths", [(40,), (31, 24), (5, 4)])
 @pytest.mark.parametrize("stay", [0.0, 0.7])
-def test_topology_ess_is_the_brute_force_one(lengths, stay):
+def test_topology_ess_is_the_median_of_those_of_clades_shared_with_references(stay):
     rng = np.random.default_rng(0)
-    children = np.concatenate([sticky_chain(rng, length, stay) for length in lengths])
-    chain = np.repeat(np.arange(len(lengths)), lengths)
-    post = with_unit_times(children, chain=chain)
-    expected = summaries.topology_ess([tree for tree, _ in listed(post)], chain.tolist())
-    assert topology_ess_of(post) == pytest.approx(expected, rel=1e-9)
+    post = with_unit_times(sticky_chain(rng, 20, stay), chain=np.repeat([0, 1], 10))  # every draw is a reference
+    clades = [set(summaries.clades(tree)) for tree, _ in listed(post)]
+    shared = np.array([[len(one & other) for other in clades] for one in clades], dtype=float)
+    expected = np.median([array_stats.ess(x.reshape(2, 10), method="bulk") for x in shared if np.ptp(x) > 0])
+    assert topology_ess_of(post) == pytest.approx(min(expected, 20.0), rel=1e-9)
 
 
 def test_topology_ess_knows_how_long_a_chain_remembers():
