@@ -10,8 +10,8 @@ suggested number is the largest k with S_k of at least 0.75, from where on Henni
 is none. Numbers end where a single row would be a cluster, and at 30. Nothing but the posterior is asked, and there is
 no probability of a number, since there is no model behind one.
 
-S_k is a mean over draws. With e_k its Monte Carlo standard error, the largest k with S_k - 2 e_k and with S_k + 2 e_k
-of at least t are the ends `low` and `high` of the range that other draws might suggest.
+S_k is a mean over draws. Where that of the suggested number, or of the next one, is within two Monte Carlo standard
+errors of the limit, the range from `low` to `high` has its neighbour, too.
 """
 
 from collections.abc import Iterable
@@ -80,8 +80,10 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         stability = posterior.weights @ similar
         least.append(float(stability.min()))
         errors.append(_standard_error(posterior, similar[:, stability.argmin()]))
-    margin = _N_ERRORS * np.array(errors)
-    low, k, high = (_largest(np.array(least) + way * margin) for way in (-1.0, 0.0, 1.0))
+    k = _largest(least)
+    is_near = np.abs(np.array(least) - VALID) <= _N_ERRORS * np.array(errors)
+    low = _largest(least[: k - 2]) if k > 1 and is_near[k - 2] else k
+    high = k + 1 if k - 1 < len(least) and is_near[k - 1] else k
     suggested = ClusterSuggestion(k, low, high, _table(least), "")
     return suggested._replace(reason=_reason(suggested, end))
 
@@ -89,9 +91,9 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
 usual_suggestion = once(suggest_n_clusters)
 
 
-def _largest(least: np.ndarray) -> int:
+def _largest(least: list[float]) -> int:
     """The largest of the numbers 2, 3, … with a least stability from the limit on; 1 where there is none."""
-    return max((k for k, stability in enumerate(least.tolist(), 2) if stability >= VALID - 1e-9), default=1)
+    return max((k for k, stability in enumerate(least, 2) if stability >= VALID - 1e-9), default=1)
 
 
 def _standard_error(posterior: "Posterior", values: np.ndarray) -> float:

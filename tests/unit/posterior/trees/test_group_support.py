@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.model.data.table import INDEX, describe
+from coaltree.model.data.table import INDEX
 from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
 
@@ -79,7 +79,8 @@ def test_read_group_takes_names_positions_and_masks(rows):
 )
 def test_read_group_takes_the_index_of_the_table(index):
     frame = pd.DataFrame(np.zeros((7, 2)), index=index)
-    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe(frame.index)})
+    about = {"name": None, "is_integer": frame.index.dtype.kind == "i"}
+    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: about})
     expected = tuple(str(frame.index[i]) for i in (1, 2, 5))
     assert post.support(frame.index[[5, 2, 1]]).rows == expected
     assert post.support(expected).rows == expected
