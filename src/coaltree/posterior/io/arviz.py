@@ -1,5 +1,6 @@
 """Draws for ArviZ: parameters, log joint, and what its leave-one-out and priorsense need."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,9 @@ def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | Non
     to the length of the shortest.
     """
     try:
-        import arviz
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing", FutureWarning)  # printed once a day
+            import arviz
     except ImportError:
         raise InputError('to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".') from None
     if log_likelihood is not None:

@@ -1,5 +1,9 @@
 """Draws for ArviZ: chains, weights, names, priors, and the densities of rows."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -50,3 +54,13 @@ def test_to_arviz_has_the_densities_of_rows_the_likelihood_and_the_priors():
     assert "log_likelihood" not in post.to_arviz(log_likelihood=None).groups()
     with pytest.raises(ct.InputError, match="log_likelihood must be"):
         post.to_arviz(log_likelihood="none")
+
+
+def test_arviz_s_notice_of_the_day_is_not_shown(tmp_path):
+    """A fresh process with an empty cache, as on a new machine: ArviZ warns once a day as it is imported."""
+    pytest.importorskip("arviz")
+    code = "from tests.posteriors import random_posterior; random_posterior(0).to_arviz(log_likelihood=None)"
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = [sys.executable, "-W", "error::FutureWarning", "-c", code]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
