@@ -7,6 +7,7 @@ and prints with a failure the line that repeats it.
 import contextlib
 import importlib
 import os
+import signal
 from pathlib import Path
 
 for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -23,7 +24,11 @@ HERE = Path(__file__).parent
 
 
 def pytest_sessionstart(session):
-    """Let the workers of `make test` share the compiling: one would otherwise wait for the other, kernel by kernel."""
+    """Let Ctrl-C be tested wherever the tests run, and the workers of `make test` share the compiling.
+
+    One would otherwise wait for the other, kernel by kernel.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it starts in the background
     worker, is_first = os.environ.get("PYTEST_XDIST_WORKER"), not (HERE / "contract" / "__pycache__").exists()
     if worker is not None:
         from coaltree.inference.control.compile_ahead import PARTS, compile_parts, parts_of_helper
