@@ -476,18 +476,28 @@ def test_points_means_and_numbers_can_be_seen_and_saved(page, posterior):
     assert [int(line.split(",")[0]) for line in numbers] == candidates["n_clusters"].tolist()
 
 
-def test_heat_map_is_split_by_clusters_or_by_an_annotation(posterior, folder, opened):
-    kind = ["one", "two"] * (N // 2)
+def test_heat_map_is_split_by_clusters_or_regrouped_by_an_annotation(posterior, folder, opened):
+    kind = np.array([None, "one", "two"] * (N // 3))
     path = write_report(posterior, folder / "split.html", n_clusters=4, classes={"kind": kind}, force=True)
     page = opened(path)
-    picture = "document.getElementById('heat-canvas').toDataURL()"
-    assert (
-        page.evaluate("[...document.getElementById('split').options].map((o) => o.text).join()")
-        == "clusters,kind,nothing"
-    )
+    options = "[...document.getElementById('split').options].map((o) => o.text).join()"
+    assert page.evaluate(options) == "clusters,kind,nothing"
+    order = tree_of(posterior).leaf_order()
+    by_class = np.concatenate([order[kind[order] == one] for one in ("one", "two", None)])
     drawn = []
-    for value in (-1, 0, -2, -1):
-        page.evaluate(f"(document.getElementById('split').value = {value}, 0)")
+    for chosen, expected in (("clusters", order), ("0", by_class), ("nothing", order), ("clusters", order)):
+        page.evaluate(f"(document.getElementById('split').value = {chosen!r}, 0)")
         page.evaluate("document.getElementById('split').dispatchEvent(new Event('change')) && 0")
-        drawn.append(page.evaluate(picture))
+        page.settle()
+        assert page.evaluate("document.getElementById('plot').hidden") == (chosen == "0")
+        left, top, width, _ = page.box("#heat-canvas")
+        svg = "document.querySelector('#drawing svg')"
+        head, rows = page.evaluate(f"['y', 'height'].map((name) => Number({svg}.getAttribute(name)))")
+        for position in (0, 17, 25, N - 1):
+            page.move(left + width - 5, top + head + (position + 0.5) / N * rows)
+            name = json.dumps(posterior.labels[expected[position]])
+            page.wait(f"document.querySelector('#heat-tip strong').textContent === {name}")
+        page.move(left + width / 2, 1)
+        page.settle()
+        drawn.append(page.evaluate("document.getElementById('heat-canvas').toDataURL()"))
     assert len(set(drawn)) == 3 and drawn[0] == drawn[3]

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SCRIPT_PARTS = (
-    "elements.js", "clusters.js", "view.js", "tree.js", "pointing.js", "heatmap.js", "together.js", "search.js",
-    "groups.js", "annotations.js", "scatter.js", "start.js",
+    "elements.js", "clusters.js", "view.js", "tree.js", "pointing.js", "annotations.js", "heatmap.js", "together.js",
+    "search.js", "groups.js", "scatter.js", "start.js",
 )  # fmt: skip
 
 

@@ -4,8 +4,8 @@ const heat = content.data && {
   ...content.data,
   values: fine(content.data.codes, content.data.low, content.data.high),
   image: null,
+  blocks: null, // of rows with one class each, while they are shown class by class and not beside the tree
   totals: null, // sums down the columns, made when they are asked for
-  cell: null, // the cell pointed at: [row, column]
 };
 
 function heatSteps() {
@@ -15,7 +15,7 @@ function heatSteps() {
 function paintHeat() {
   const steps = heatSteps();
   heat.steps = steps;
-  heat.image = paint(heat.values, heat.rows, heat.columns, heat.low, heat.high, steps);
+  heat.image = paint(shownValues(), heat.rows, heat.columns, heat.low, heat.high, steps);
   const unit = heat.scaled ? " sd" : "";
   $("legend").replaceChildren(
     ...treeMarks(),
@@ -61,77 +61,121 @@ function hatching(pen) {
   return pen.createPattern(tile, "repeat");
 }
 
-// What the rows are split by: clusters, a leaf annotation, or nothing.
-function splitBy() {
-  const chosen = Number($("split").value);
-  if (chosen === -1) return (leaf) => state.cut.numbers[leaf];
-  return chosen === -2 ? null : (leaf) => annotations[chosen].codes[leaf];
+// Rows class by class of a leaf annotation, missing ones last, and within each class in the order of the tree.
+function blocksBy(column) {
+  const blocks = [...column.levels, "missing"].map((name) => ({ name, positions: [] }));
+  for (let position = 0; position < tree.n; position++) {
+    blocks.at(column.codes[tree.leafAt[position]]).positions.push(position);
+  }
+  return blocks.filter(({ positions }) => positions.length);
+}
+
+const shownPositions = () => heat.blocks.flatMap(({ positions }) => positions);
+const positionShownAt = (row) => (heat.blocks ? shownPositions()[row] : row);
+
+function shownValues() {
+  if (!heat.blocks) return heat.values;
+  const values = new Float32Array(heat.values.length);
+  shownPositions().forEach((position, row) => {
+    values.set(heat.values.subarray(position * heat.columns, (position + 1) * heat.columns), row * heat.columns);
+  });
+  return values;
+}
+
+// Where a row stands before which the heat map has a gap: at the edges of clusters or of classes.
+function gaps() {
+  let end = 0;
+  if (heat.blocks) return heat.blocks.slice(0, -1).map(({ positions }) => (end += positions.length));
+  if ($("split").value === "nothing") return [];
+  return state.cut.runs.filter(({ cluster }, i, runs) => i > 0 && cluster !== runs[i - 1].cluster).map(({ start }) => start);
 }
 
 function drawHeat() {
   const { width, named } = measureHeat();
   const height = stageHeight();
-  const head = HEAD;
-  const rows = height - head - heatLayout.foot;
+  const left = heat.blocks ? Math.min(140, 0.3 * width) : 0; // room for the names of classes
+  const frame = { width, left, inner: width - left, head: HEAD, rows: height - HEAD - heatLayout.foot, ...(heat.blocks ? ALL : state.view) };
+  heat.frame = frame;
   const pen = prepare($("heat-canvas"), width, height);
-  const { top, bottom } = state.view;
+  drawCells(pen, frame);
+  nameColumns(pen, frame, named);
+  if (heat.blocks) nameBlocks(pen, frame);
+  else if (state.active >= 0) markNode(pen, frame, state.active);
+}
+
+const heightOf = ({ head, rows, top, bottom }, position) => head + ((position - 0.5 - top) / (bottom - top)) * rows;
+
+function drawCells(pen, frame) {
+  const { left, inner, head, rows, top, bottom } = frame;
   const from = ((top + 0.5) / tree.n) * heat.rows;
   const to = ((bottom + 0.5) / tree.n) * heat.rows;
   if (heat.missing) {
     pen.fillStyle = hatching(pen);
-    pen.fillRect(0, head, width, rows);
+    pen.fillRect(left, head, inner, rows);
   }
-  pen.imageSmoothingEnabled = width < heat.columns;
+  pen.imageSmoothingEnabled = inner < heat.columns;
   pen.imageSmoothingQuality = "high";
   const lines = Math.round(rows * (window.devicePixelRatio || 1));
-  if (lines < to - from) pen.drawImage(meanRows(from, to, lines), 0, head, width, rows);
-  else pen.drawImage(heat.image, 0, from, heat.columns, to - from, 0, head, width, rows);
+  if (lines < to - from) pen.drawImage(meanRows(from, to, lines), left, head, inner, rows);
+  else pen.drawImage(heat.image, 0, from, heat.columns, to - from, left, head, inner, rows);
   pen.fillStyle = css(colour("raised"));
-  const splitOf = splitBy();
-  for (let position = Math.max(1, Math.ceil(top)); splitOf && position < Math.min(tree.n, bottom); position++) {
-    if (splitOf(tree.leafAt[position]) === splitOf(tree.leafAt[position - 1])) continue;
-    pen.fillRect(0, head + ((position - 0.5 - top) / (bottom - top)) * rows - 1, width, 2);
-  }
-  pen.fillStyle = css(colour("ink"));
+  for (const position of gaps()) if (position > top && position < bottom) pen.fillRect(left, heightOf(frame, position) - 1, inner, 2);
+}
+
+function nameColumns(pen, { left, inner, head, rows }, named) {
+  pen.fillStyle = css(colour(named ? "ink" : "soft"));
   pen.font = "11px system-ui, sans-serif";
-  if (named) {
-    pen.textAlign = "right";
-    const room = heatLayout.foot - 8;
-    const letters = Math.floor(room / Math.max(...heat.names.map((name) => pen.measureText(name).width / [...name].length)));
-    const names = cutNames(heat.names, letters);
-    heat.names.forEach((name, column) => {
-      pen.save();
-      pen.translate(((column + 0.5) * width) / heat.columns + 4, head + rows + 6);
-      pen.rotate(-Math.PI / 2);
-      pen.fillText(pen.measureText(name).width <= room ? name : names[column], 0, 0);
-      pen.restore();
-    });
-    pen.textAlign = "left";
-  } else {
-    pen.fillStyle = css(colour("soft"));
-    pen.fillText(count(heat.of[1], "column"), 0, head + rows + 18);
+  if (!named) {
+    pen.fillText(count(heat.of[1], "column"), left, head + rows + 18);
+    return;
   }
-  const v = state.active;
-  if (v >= 0) {
-    const y = head + ((tree.start[v] - 0.5 - top) / (bottom - top)) * rows;
-    const h = (tree.size[v] / (bottom - top)) * rows;
+  pen.textAlign = "right";
+  const room = heatLayout.foot - 8;
+  const letters = Math.floor(room / Math.max(...heat.names.map((name) => pen.measureText(name).width / [...name].length)));
+  const names = cutNames(heat.names, letters);
+  heat.names.forEach((name, column) => {
     pen.save();
-    pen.beginPath();
-    pen.rect(0, head, width, rows);
-    pen.clip();
-    pen.strokeStyle = css(colour("ink"));
-    pen.lineWidth = 2;
-    pen.strokeRect(1, y, width - 2, Math.max(h, 2));
+    pen.translate(left + ((column + 0.5) * inner) / heat.columns + 4, head + rows + 6);
+    pen.rotate(-Math.PI / 2);
+    pen.fillText(pen.measureText(name).width <= room ? name : names[column], 0, 0);
     pen.restore();
-  }
-  heat.frame = { width, head, rows };
+  });
+  pen.textAlign = "left";
+}
+
+// Beside the rows the names of their classes, and the colours of their clusters.
+function nameBlocks(pen, frame) {
+  const names = cutNames(heat.blocks.map(({ name }) => name), Math.floor((frame.left - 16) / 6.3));
+  const inks = state.cut.colours.map((c) => css(colour(`c${c}`)));
+  let row = 0;
+  heat.blocks.forEach(({ positions }, i) => {
+    const [upper, lower] = [row, row + positions.length].map((edge) => heightOf(frame, edge));
+    pen.fillStyle = css(colour("ink"));
+    if (lower - upper >= 11) pen.fillText(names[i], 0, (upper + lower) / 2 + 4, frame.left - 14);
+    for (const position of positions) {
+      pen.fillStyle = inks[state.cut.numbers[tree.leafAt[position]]];
+      pen.fillRect(frame.left - 11, heightOf(frame, row), 8, heightOf(frame, row + 1) - heightOf(frame, row));
+      row++;
+    }
+  });
+}
+
+function markNode(pen, frame, v) {
+  const [upper, lower] = [tree.start[v], tree.start[v] + tree.size[v]].map((edge) => heightOf(frame, edge));
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, frame.head, frame.width, frame.rows);
+  pen.clip();
+  pen.strokeStyle = css(colour("ink"));
+  pen.lineWidth = 2;
+  pen.strokeRect(1, upper, frame.width - 2, Math.max(lower - upper, 2));
+  pen.restore();
 }
 
 // An image with as many rows as the screen has lines, each the mean of several. A smoothed image would mix columns, too.
 function meanRows(from, to, lines) {
-  heat.totals ||= columnSums();
-  const { sums, counts } = heat.totals;
   const { columns } = heat;
+  const { sums, counts } = columnSums(shownValues());
   const means = new Float32Array(lines * columns);
   const edge = (line) => Math.round(from + ((to - from) * line) / lines) * columns;
   for (let line = 0; line < lines; line++) {
@@ -145,23 +189,23 @@ function meanRows(from, to, lines) {
 
 function pointHeat(event) {
   const box = $("heat-canvas").getBoundingClientRect();
-  const { width, head, rows } = heat.frame;
+  const { width, left, inner, head, rows, top, bottom } = heat.frame;
   const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-  const { top, bottom } = state.view;
-  const position = Math.round(top + ((y - head) / rows) * (bottom - top));
+  const shown = Math.round(top + ((y - head) / rows) * (bottom - top));
   const tipBox = $("heat-tip");
-  const inside = y >= head && y <= head + rows && position >= 0 && position < tree.n && x >= 0 && x < width;
+  const inside = y >= head && y <= head + rows && shown >= 0 && shown < tree.n && x >= left && x < width;
   tipBox.hidden = !inside;
   if (!inside) return;
+  const position = positionShownAt(shown);
   const row = Math.min(heat.rows - 1, Math.floor(((position + 0.5) / tree.n) * heat.rows));
-  const column = clamp(Math.floor((x / width) * heat.columns), 0, heat.columns - 1);
+  const column = clamp(Math.floor(((x - left) / inner) * heat.columns), 0, heat.columns - 1);
   const first = Math.floor((row * tree.n) / heat.rows);
   const last = Math.floor(((row + 1) * tree.n) / heat.rows) - 1;
   const name = (at) => tree.labels[tree.leafAt[at]];
   const who = first >= last ? name(first) : `${name(first)} … ${name(last)} (mean of ${last - first + 1})`;
   tipBox.replaceChildren(make("strong", {}, who), make("div", {}, `${heat.names[column]}: ${cellWords(row, column)}`));
-  const left = x + 14 + tipBox.offsetWidth < width ? x + 14 : Math.max(0, x - tipBox.offsetWidth - 14);
-  tipBox.style.transform = `translate(${left}px, ${Math.max(0, y - tipBox.offsetHeight - 10)}px)`;
+  const beside = x + 14 + tipBox.offsetWidth < width ? x + 14 : Math.max(0, x - tipBox.offsetWidth - 14);
+  tipBox.style.transform = `translate(${beside}px, ${Math.max(0, y - tipBox.offsetHeight - 10)}px)`;
   if (first >= last) setActive(tree.leafAt[first]);
 }
 
@@ -175,8 +219,8 @@ function cellWords(row, column) {
 }
 
 // Sums down each column, so that the mean over any run of rows is a difference of two; missing cells do not count.
-function columnSums() {
-  const { rows, columns, values } = heat;
+function columnSums(values) {
+  const { rows, columns } = heat;
   const sums = new Float64Array((rows + 1) * columns);
   const counts = new Float64Array((rows + 1) * columns);
   const squares = new Float64Array(columns);
@@ -195,7 +239,7 @@ function columnSums() {
 // The columns in which the leaves of a run differ most from the mean of all leaves, in words.
 function standsOutBy({ start, size }, most) {
   if (!heat || size === tree.n) return "";
-  heat.totals ||= columnSums();
+  heat.totals ||= columnSums(heat.values);
   const { sums, counts, mean, sd } = heat.totals;
   const first = Math.floor((start / tree.n) * heat.rows) * heat.columns;
   const last = Math.ceil(((start + size) / tree.n) * heat.rows) * heat.columns;
@@ -207,6 +251,15 @@ function standsOutBy({ start, size }, most) {
   }
   found.sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
   return found.slice(0, most).map(([far, name]) => `${name} ${far > 0 ? "high" : "low"}`).join(", ");
+}
+
+// Classes have no place in the tree: while rows stand class by class, the heat map stands alone.
+function splitBy(column) {
+  heat.blocks = column ? blocksBy(column) : null;
+  plot.hidden = heat.blocks !== null;
+  $("heat").classList.toggle("alone", plot.hidden);
+  paintHeat();
+  drawHeat();
 }
 
 // The same cells, with columns scaled or as they are.
@@ -225,9 +278,10 @@ if (heat) {
   $("scaled").checked = heat.scaled;
   $("scaled").addEventListener("change", (event) => scaleHeat(event.target.checked));
   $("heat").hidden = $("splitting").hidden = false;
-  const choices = [["clusters", -1], ...content.annotations.flatMap(({ name, levels }, i) => (levels ? [[name, i]] : [])), ["nothing", -2]];
+  const classes = heat.rows === tree.n ? annotations.filter(({ levels }) => levels) : []; // rows that are means have no class
+  const choices = [["clusters", "clusters"], ...classes.map(({ name }, i) => [name, i]), ["nothing", "nothing"]];
   $("split").append(...choices.map(([name, value]) => make("option", { value }, name)));
-  $("split").addEventListener("change", drawHeat);
+  $("split").addEventListener("change", () => splitBy(classes[$("split").value]));
   $("heat").classList.toggle("few", heat.columns <= 16);
   paintHeat();
   measureHeat();
