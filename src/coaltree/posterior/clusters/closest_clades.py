@@ -15,14 +15,14 @@ Going up the tree, every node has a list of the sets that it holds leaves of, wi
 are merged as in a merge sort, O(n k) a draw for k sets, in memory O(n).
 """
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...tree.merges import place_nodes
-
-_TILE = 32  # rows of the co-clustering matrix that stay in cache while the trees go by
+from ...tree.merges import layout, place_nodes
+from ..trees.stacked import read_only
 
 
 class ClosestClades(NamedTuple):
@@ -38,15 +38,25 @@ def closest_clades(children: np.ndarray, numbers: np.ndarray) -> ClosestClades:
     sizes = np.bincount(numbers[numbers >= 0])
     shape = len(children), len(sizes)
     closest = ClosestClades(np.empty(shape), np.empty(shape, np.int32), np.empty(shape, np.bool_))
-    _find(_one_type(children), np.ascontiguousarray(numbers, np.int64), sizes, *closest)
+    drawn = read_only(children, np.int32)  # one type of argument, one compiled kernel
+    _find(drawn, np.ascontiguousarray(numbers, np.int64), sizes, *closest)
     return closest
+
+
+def leaves_under(children: np.ndarray, nodes: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """For each of T trees (k, n) of bool: the leaves under each of its nodes (k,)."""
+    for tree, chosen in zip(children, nodes, strict=True):
+        place = layout(tree)
+        low, at = place.start[chosen, None], place.start[: len(place.order)]
+        yield (low <= at) & (at < low + place.size[chosen, None])
 
 
 def times_inside(children: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(n, k) Σ_t w_t [leaf i is under nodes[t, j]]."""
-    inside = np.zeros((children.shape[1] + 1, nodes.shape[1]))
-    _add_inside(_one_type(children), nodes, weights, inside)
-    return inside
+    inside = np.zeros((nodes.shape[1], children.shape[1] + 1))
+    for weight, is_under in zip(weights, leaves_under(children, nodes), strict=True):
+        inside += weight * is_under
+    return inside.T
 
 
 def times_together(children: np.ndarray, nodes: np.ndarray, weights: np.ndarray, leaves: np.ndarray) -> np.ndarray:
@@ -54,20 +64,18 @@ def times_together(children: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
 
     Clades are nested or apart, so that this is whether the outermost of the nodes above each is the same.
     """
-    together = np.zeros((len(leaves), len(leaves)))
-    outermost = _outermost(_one_type(children), nodes, np.ascontiguousarray(leaves, np.int64))
-    _add_together(outermost, weights, together)
+    from scipy.linalg.blas import dsyrk
+
+    together = np.zeros((len(leaves), len(leaves)), order="F")
+    distinct = [np.unique(chosen)[:, None] for chosen in nodes]
+    under = leaves_under(children, (chosen[:, 0] for chosen in distinct))
+    for weight, chosen, is_under in zip(weights, distinct, under, strict=True):
+        outermost = np.where(is_under[:, leaves], chosen, -1).max(axis=0)  # whoever is above comes later
+        together = dsyrk(weight, (outermost == chosen).T.astype(np.float64), 1.0, together, overwrite_c=True)
     together = np.triu(together, 1)
     together += together.T
     np.fill_diagonal(together, 1.0)
     return np.asarray(np.minimum(together, 1.0))
-
-
-def _one_type(children: np.ndarray) -> np.ndarray:
-    """Children read-only and contiguous: one type of argument, one compiled kernel."""
-    children = np.ascontiguousarray(children, dtype=np.int32).view()
-    children.flags.writeable = False
-    return children
 
 
 @jit
@@ -140,49 +148,3 @@ def _merge(at_a: int, n_a: int, at_b: int, n_b: int, sets: np.ndarray, counts: n
     sets[first : first + n_merged] = merged[:n_merged, 0]
     counts[first : first + n_merged] = merged[:n_merged, 1]
     return n_merged
-
-
-@jit
-def _add_inside(children: np.ndarray, nodes: np.ndarray, weights: np.ndarray, inside: np.ndarray) -> None:
-    n = len(inside)
-    start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
-    order = np.empty(n, np.int64)
-    for t in range(len(children)):
-        place_nodes(children[t], size, start, gap)
-        for i in range(n):
-            order[start[i]] = i
-        for j in range(nodes.shape[1]):
-            v = nodes[t, j]
-            for at in range(start[v], start[v] + size[v]):
-                inside[order[at], j] += weights[t]
-
-
-@jit
-def _outermost(children: np.ndarray, nodes: np.ndarray, leaves: np.ndarray) -> np.ndarray:
-    """(T, m) the outermost of some nodes above each of m leaves, -1 for none."""
-    n_trees, n, m = len(children), children.shape[1] + 1, len(leaves)
-    start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
-    outermost = np.full((n_trees, m), -1, np.int32)
-    for t in range(n_trees):
-        place_nodes(children[t], size, start, gap)
-        for v in np.sort(nodes[t]):  # whoever is above comes later
-            for i in range(m):
-                if start[v] <= start[leaves[i]] < start[v] + size[v]:
-                    outermost[t, i] = v
-    return outermost
-
-
-@jit
-def _add_pairs(labels: np.ndarray, weight: float, first: int, together: np.ndarray) -> None:
-    """Add the weight to the entries of pairs with the same label, not -1, in a tile of rows."""
-    for a in range(first, min(first + _TILE, len(labels))):
-        if labels[a] >= 0:
-            for b in range(a + 1, len(labels)):
-                together[a, b] += weight if labels[b] == labels[a] else 0.0
-
-
-@jit
-def _add_together(outermost: np.ndarray, weights: np.ndarray, together: np.ndarray) -> None:
-    for first in range(0, len(together), _TILE):
-        for t in range(len(weights)):
-            _add_pairs(outermost[t], weights[t], first, together)

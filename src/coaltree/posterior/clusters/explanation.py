@@ -30,7 +30,7 @@ from ..io.pandas_output import in_order_of
 from ..trees.group_support import read_group
 from ..trees.leaf_order import model_values
 from ..validation import require_model
-from .closest_clades import closest_clades
+from .closest_clades import closest_clades, leaves_under
 from .stability import read_labels
 
 if TYPE_CHECKING:
@@ -209,9 +209,8 @@ def _differences(
 
 def _closest_leaves(children: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """(G, n) of bool: the leaves of the closest clade of a tree to each of the groups (G, n)."""
-    place, nodes = layout(children), np.array([_closest(children, group) for group in groups])
-    low, at = place.start[nodes, None], place.start[: groups.shape[1]]
-    return np.asarray((low <= at) & (at < low + place.size[nodes, None]))
+    nodes = np.array([_closest(children, group) for group in groups])
+    return next(leaves_under(children[None], [nodes]))
 
 
 def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np.ndarray:

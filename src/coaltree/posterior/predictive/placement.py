@@ -33,8 +33,9 @@ from ...model.process.noise import typical_error
 from ...model.process.whitened import Problem
 from ...numerics.weighted import pick_trees, weighted_quantile
 from ...samplers.regraft.placement import Places
+from ...tree.merges import layout
 from ..io.pandas_output import in_order_of
-from ..trees.clades import clade_table, leaves_under
+from ..trees.clades import clade_table
 from ..validation import require_model
 from .new_components import NewRows
 
@@ -82,8 +83,8 @@ class Placement:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""
         clades = []
         for probability, (tree, node) in list(zip(*self._clades[row], strict=True))[:n_clades]:
-            leaves = leaves_under(self._posterior.draws.children[tree], node)
-            clades.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
+            leaves = np.sort(layout(self._posterior.draws.children[tree]).leaves(node))
+            clades.append((float(probability), tuple(self._posterior.labels[i] for i in leaves)))
         return clades
 
     def time_interval(self, level: float = 0.9) -> np.ndarray:

@@ -7,7 +7,6 @@ keys of all its clades (two of K different ones are equal with probability K² /
     frequency of clade c:  f_c = Σ_t w_t [c in tree t]
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,14 +16,12 @@ from ..._runtime.memory import require_memory
 from ..._runtime.once import once
 from ...numerics.weighted import weighted_quantile
 from ...tree import Tree
-from ...tree.merges import leaf_keys
+from ...tree.merges import clade_keys, layout
 from .leaf_positions import mean_over_pairs
-from .stacked import read_only
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-_BLOCK_BYTES = 64e6  # of clade times that are gathered at once
 _TREES_IN_CACHE = 64  # whose leaves are gone through together, row by row of a matrix
 
 
@@ -47,8 +44,10 @@ def enumerate_clades(children: np.ndarray) -> CladeTable:
     """Number the clades of stacked trees (T, n-1, 2)."""
     from pandas import factorize
 
-    children = read_only(children, np.int32)  # one type of argument, one compiled kernel
-    keys, sizes = _keys_and_sizes(children, leaf_keys(children.shape[1] + 1)[:, 0].copy())
+    n = children.shape[1] + 1
+    keys, sizes = np.empty(children.shape[:2], np.uint64), np.empty(children.shape[:2], np.int32)
+    for t, place in enumerate(map(layout, children)):
+        keys[t], sizes[t] = clade_keys(place)[:, 0], place.size[n:]
     ids, distinct = factorize(keys.ravel())
     first = np.flatnonzero(np.diff(np.maximum.accumulate(ids), prepend=-1) > 0)
     return CladeTable(ids.astype(np.int32).reshape(keys.shape), distinct, sizes.ravel()[first], first)
@@ -68,21 +67,14 @@ def find(table: CladeTable, tree: Tree) -> np.ndarray:
 
 def time_medians(table: CladeTable, times: np.ndarray, weights: np.ndarray, clades: np.ndarray) -> np.ndarray:
     """(m,) weighted median of each clade's merge time over the trees that have it, NaN where none has."""
-    return np.array([weighted_quantile(values, weights, 0.5) for values in clade_times(table, times, clades)])
-
-
-def clade_times(table: CladeTable, times: np.ndarray, clades: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield each clade's merge time in every tree (T,), NaN where the tree has it not."""
-    block = max(1, int(_BLOCK_BYTES / (8 * len(times))))
-    for start in range(0, len(clades), block):
-        these = clades[start : start + block]
-        row_of = np.full(len(table.keys), -1)
-        row_of[these[these >= 0]] = np.flatnonzero(these >= 0)
-        rows = row_of[table.ids]
-        tree, merge = np.nonzero(rows >= 0)
-        gathered = np.full((len(these), len(times)), np.nan)
-        gathered[rows[tree, merge], tree] = times[tree, merge]
-        yield from gathered
+    ids = table.ids.ravel()
+    order = np.argsort(ids, kind="stable")
+    first, end = np.searchsorted(ids[order], [clades, clades + 1])
+    medians = np.empty(len(clades))
+    for k in range(len(clades)):
+        here = order[first[k] : end[k]]
+        medians[k] = weighted_quantile(times.ravel()[here], weights[here // times.shape[1]], 0.5)
+    return medians
 
 
 def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -163,18 +155,3 @@ def compatible(children: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.
 def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:
     """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
     return np.bincount(ids.ravel(), np.repeat(weights, ids.shape[1]), n_clades)
-
-
-@jit
-def _keys_and_sizes(children: np.ndarray, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keys and numbers of leaves (T, n-1) of the clades of all trees; `leaves` (n,) are the keys of the leaves."""
-    n_trees, n = len(children), len(leaves)
-    keys, sizes = np.empty((n_trees, n - 1), np.uint64), np.empty((n_trees, n - 1), np.int32)
-    for t in range(n_trees):
-        for k in range(n - 1):
-            key, size = np.uint64(0), 0
-            for c in children[t, k]:
-                key ^= leaves[c] if c < n else keys[t, c - n]
-                size += 1 if c < n else sizes[t, c - n]
-            keys[t, k], sizes[t, k] = key, size
-    return keys, sizes

@@ -6,7 +6,6 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from ..._runtime.jit import jit
 from ..._runtime.typing import ArrayLike
 from ...errors import InputError
 from ...tree import Tree, unchecked_tree
@@ -51,27 +50,19 @@ def check_trees(children: np.ndarray, times: np.ndarray) -> None:
             "A posterior needs at least one tree, with children of shape (T, n-1, 2) and times of shape (T, n-1), "
             f"not {children.shape} and {times.shape}."
         )
-    wrong = _first_wrong(children, times)
-    if wrong >= 0:
+    for wrong in np.flatnonzero(~_are_trees(children, times)):  # on which kernels rely
         try:
             Tree(children[wrong], times[wrong])  # says what is wrong with it
         except InputError as error:
             raise InputError(f"Tree {wrong} of the posterior is not valid: {error}") from None
 
 
-@jit
-def _first_wrong(children: np.ndarray, times: np.ndarray) -> int:
-    """The first invalid tree, or -1: kernels rely on every node being joined once, after it is made."""
+def _are_trees(children: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """(T,) whether times are in order and every node is joined once, after it is made."""
     n = times.shape[1] + 1
-    joined_in = np.full(2 * n - 1, -1, np.int64)
-    for t in range(len(times)):
-        last = 0.0
-        for k in range(n - 1):
-            if not (last <= times[t, k] < np.inf):
-                return t
-            last = times[t, k]
-            for c in children[t, k]:
-                if c < 0 or c >= n + k or joined_in[c] == t:
-                    return t
-                joined_in[c] = t
-    return -1
+    before = np.column_stack([np.zeros(len(times)), times[:, :-1]])
+    are_in_order = ((before <= times) & (times < np.inf)).all(axis=1)
+    are_made = ((children >= 0) & (children < n + np.arange(n - 1)[:, None])).all(axis=(1, 2))
+    is_joined = np.zeros((len(times), 2 * n - 2), dtype=bool)
+    np.put_along_axis(is_joined, children.reshape(len(times), -1) % (2 * n - 2), True, axis=1)
+    return np.asarray(are_in_order & are_made & is_joined.all(axis=1))
