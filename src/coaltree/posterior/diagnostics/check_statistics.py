@@ -5,7 +5,8 @@ of which the model says: rows of E are independent N(0, I); the rest follows fro
 
 Each check that bears on supports has a size, which is 0 where the model holds, whatever the number of rows:
 
-    correlation   mean square correlation of the contrasts of two columns, less that of the replicates
+    correlation   d columns say as much of the tree as d / (1 + size) uncorrelated ones: d - 1 times the mean square
+                  correlation of the contrasts of two columns, less that of the replicates
     skewness      mean over the columns of |correlation between level and size of contrasts|, less what chance makes
     tails         log of Geary's ratio, the mean over the columns, less that of a normal distribution
     outliers      log of how late single leaves join, on average, less that of the coalescent
@@ -24,7 +25,7 @@ from ...model.covariance import Covariance
 from .watched import MATRIX, MAX_COLUMNS, evenly_spaced, is_covariance
 
 #: Sizes from which on supports of one half and more were at least 0.1 too high on simulated tables.
-LARGE = {"correlation": 0.04, "skewness": 0.18, "tails": 0.05, "outliers": 0.045}
+LARGE = {"correlation": 0.2, "skewness": 0.18, "tails": 0.05, "outliers": 0.045}
 _VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 
@@ -42,11 +43,13 @@ class View(NamedTuple):
 
 
 def correlation(view: View) -> np.ndarray:
-    """Correlations of the contrasts of pairs of columns, and last the root mean square of all."""
-    E = view.E[:, evenly_spaced(view.E.shape[1], MAX_COLUMNS)]
-    E = E / np.sqrt(np.square(E).sum(axis=0))
-    pairs = (E.T @ E)[np.triu_indices(E.shape[1], 1)]
-    return np.append(pairs, math.sqrt(np.square(pairs).mean()))
+    """Correlations of the contrasts of pairs of some columns; last the root mean square of those with all others."""
+    E = view.E / np.sqrt(np.square(view.E).sum(axis=0))
+    some = evenly_spaced(E.shape[1], MAX_COLUMNS)
+    with_all = E[:, some].T @ E
+    squares = np.square(with_all).sum() - len(some)  # without each with itself
+    pairs = with_all[:, some][np.triu_indices(len(some), 1)]
+    return np.append(pairs, math.sqrt(squares / (len(some) * (E.shape[1] - 1))))
 
 
 def pairs_of(d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +144,7 @@ def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
     excess, size = result.excess, 0.0
     if name == "correlation":
         expected = float(result.expected[-1])
-        size = (expected + float(excess[-1])) ** 2 - expected**2
+        size = (d - 1) * ((expected + float(excess[-1])) ** 2 - expected**2)
     elif name == "skewness":
         size = float(np.abs(excess[:d]).mean() - _MEAN_ABS * result.sd[:d].mean())
     elif name in LARGE:

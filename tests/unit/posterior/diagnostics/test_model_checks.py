@@ -47,6 +47,15 @@ def test_check_p_values_are_uniform_if_the_model_holds(n_tables):
         ),
         ("skewness", {"change": lambda X: np.exp(0.7 * X)}, "varies more where its values are high"),
         ("correlation", {"change": lambda X: X @ [[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]]}, "column 0 and column 1 most"),
+        (  # three factors with a third of the variance: no two columns are much alike, but sixty count as twenty
+            "correlation",
+            {
+                "d": 60,
+                "change": lambda X: X + 0.4 * X[:, :3] @ np.random.default_rng(9).standard_normal((3, 60)),
+                "covariance": ct.Spherical(amplitude=1.5),
+            },
+            "columns vary together, column",
+        ),
     ],
 )
 def test_check_finds_and_names_what_is_wrong(name, how, words):
