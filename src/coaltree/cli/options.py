@@ -1,5 +1,6 @@
 """Arguments and options that commands share, and the checks of the files that they name."""
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -13,7 +14,7 @@ import click
 from .._runtime.atomic_write import check_writable
 from .._runtime.formatting import shortened
 from ..errors import InputError
-from .shell import echo
+from .shell import commands, echo
 
 if TYPE_CHECKING:
     from ..posterior.posterior import Posterior
@@ -24,38 +25,25 @@ POSTERIOR = "posterior.npz"
 MAX_COUNT, MAX_CHAINS, MAX_JOBS, MAX_NOISE = 10**9, 10**4, 10**4, 1e150  # those of `fit`, known before it is imported
 
 
-class PathName(click.Path):
+def path(text: str) -> Path:
     """A path, which an empty text is not: it would be the current folder."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is no path."""
-        text = os.fspath(value)
-        if not text or "\0" in text or len(os.path.basename(text)) > 255:
-            self.fail(f"{shortened(text)!r} is no path.", param, ctx)
-        return super().convert(value, param, ctx)
+    if not text or "\0" in text or len(os.path.basename(text)) > 255:
+        raise click.BadParameter(f"{shortened(text)!r} is no path.")
+    return Path(text)
 
 
-class NumberOr(click.ParamType):
+def number_or(*words: str, least: float, most: float, kind: type = float) -> Callable[[Any], Any]:
     """A number in a range, which NaN is in none of, or one of some words."""
+    what = f"{'a whole number' if kind is int else 'a number'} from {least:.10g} to {most:.10g}"
 
-    name = "number"
+    def number(text: Any) -> Any:
+        with contextlib.suppress(ValueError):
+            if text in words or least <= kind(text) <= most:
+                return text if text in words else kind(text)
+        expected = " or ".join(filter(None, (", ".join(words), what)))
+        raise click.BadParameter(f"{shortened(str(text))!r} is not {expected}.")
 
-    def __init__(self, number: Any, *words: str) -> None:
-        self.number, self.words = number, words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word or the number."""
-        if value in self.words:
-            return value
-        try:
-            number = self.number.convert(value, param, ctx)
-        except click.BadParameter:
-            number = None
-        if number is None or number != number:
-            kind = "a whole number" if isinstance(self.number, click.IntRange) else "a number"
-            expected = ", ".join((*self.words, f"{kind} from {self.number.min:.10g} to {self.number.max:.10g}"))
-            self.fail(f"{shortened(str(value))!r} is not {' or '.join(expected.rsplit(', ', 1))}.", param, ctx)
-        return number
+    return number
 
 
 def grid(text: str) -> tuple[int, ...]:
@@ -65,25 +53,17 @@ def grid(text: str) -> tuple[int, ...]:
     return tuple(int(side) for side in re.split("[x×,]", text))
 
 
-INCHES = NumberOr(click.FloatRange(1.0, 100.0))
-INPUT = PathName(path_type=Path)
-FILE = PathName(path_type=Path, dir_okay=False)
+INCHES = number_or(least=1.0, most=100.0)
 
 option = click.option
 at_least_one = click.IntRange(min=1)
-posterior_argument: Decorator = click.argument("posterior", type=INPUT)
 force_option: Decorator = option("--force", is_flag=True, help="Overwrite existing files.")
-seed_option: Decorator = option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+seed_option: Decorator = option("--seed", "random_state", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 
 def folder_option(**default: Any) -> Decorator:
     """The folder that a command writes its files into."""
-    return option("-o", "--out", type=PathName(path_type=Path, file_okay=False), help="Output folder.", **default)
-
-
-def file_option(text: str, **more: Any) -> Decorator:
-    """The file that a command writes."""
-    return option("-o", "--out", type=FILE, help=text, **more)
+    return option("-o", "--out", type=path, help="Output folder.", **default)
 
 
 def clusters_option(text: str = "Number of clusters.") -> Decorator:
@@ -113,7 +93,7 @@ _ARRAY = "Sheet of an .xlsx file [default: the first], or array of an .npz file 
 
 
 def _count(name: str, least: int, text: str) -> Decorator:
-    count = NumberOr(click.IntRange(least, MAX_COUNT), "auto")
+    count = number_or("auto", least=least, most=MAX_COUNT, kind=int)
     return option(f"--{name}", f"n_{name}", type=count, help=text, default="auto", metavar="auto|NUMBER")
 
 
@@ -161,6 +141,30 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
     return rows.table
 
 
+def posterior_command(out: str = "", name: str = "") -> Decorator:
+    """A command on a posterior, which is loaded once the file that it writes, if it writes one, is sure to be writable.
+
+    `out` is the help of the option --out, and `name` that of the file beside the posterior where it is not given.
+    """
+    file_options = (option("-o", "--out", type=path, help=out), force_option) if out else ()
+
+    def decorate(command: Callable[..., Any]) -> Any:
+        @functools.wraps(command)
+        def on_posterior(posterior: Path, **given: Any) -> Any:
+            from ..posterior.io.archive import load
+
+            if out:
+                force, beside = given.pop("force"), posterior if posterior.is_dir() else posterior.parent
+                given["out"] = given["out"] or (beside / name.format(**given) if name else None)
+                if given["out"] is not None:
+                    check_output(given["out"], force, [posterior, given.get("rows", posterior)])
+            return command(posterior=load(posterior), **given)
+
+        return commands.command()(all_of(click.argument("posterior", type=path), *file_options)(on_posterior))
+
+    return decorate
+
+
 def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> None:
     """Create the folder `path` for the files `names`, which are checked as `check_output` does."""
     try:
@@ -168,35 +172,18 @@ def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterabl
     except OSError as error:
         raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
     for name in names:
-        check_output(path / name, force, inputs)
+        check_output(path / name, force, inputs, is_own=True)
 
 
-def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterable[Path] = ()) -> Path:
-    """Refuse also a posterior, and a suffix that is no figure's."""
+def check_output(path: Path, force: bool, inputs: Iterable[Path], is_own: bool = False) -> None:
+    """Refuse an input, a posterior, unless it `is_own`, a file that exists, unless `force`, and one beyond reach."""
     from .._runtime.archive import is_archive
 
-    keep_inputs(path, inputs)
-    if is_archive(path):
-        raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
-    check_output(path, force, inputs)
-    if is_figure:
-        from matplotlib.figure import Figure
-
-        if path.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
-            raise InputError(f"{path.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
-    return path
-
-
-def check_output(path: Path, force: bool, inputs: Iterable[Path]) -> None:
-    """Refuse an input, a file that exists, unless `force`, and one that cannot be written."""
-    keep_inputs(path, inputs)
-    if path.exists() and not force:
-        raise InputError(f"{path} already exists; choose another --out, or overwrite it with --force.")
-    check_writable(path)
-
-
-def keep_inputs(path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse to write where something is read from."""
     for source in (one / POSTERIOR if one.is_dir() else one for one in inputs):
         if path.exists() and source.exists() and path.samefile(source):
             raise InputError(f"{path} is an input of this command, and would be overwritten; choose another -o.")
+    if not is_own and is_archive(path):
+        raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists; choose another --out, or overwrite it with --force.")
+    check_writable(path)

@@ -1,15 +1,13 @@
 """Write the files of ``coaltree fit``."""
 
-import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas
 
 from .._runtime.atomic_write import replacing
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
-from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.io.nexus import annotated_tree
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
@@ -30,19 +28,16 @@ FILES = {
 }
 
 
-def write_result(
-    folder: Path, post: Posterior, n_clusters: int | None, title: str
-) -> tuple[ClusterSuggestion | None, ClusterAnswer]:
-    """Write `FILES`; return where the number of clusters comes from, if it is not `n_clusters`, and the clusters.
+def write_result(folder: Path, post: Posterior, n_clusters: int | None, title: str) -> ClusterAnswer:
+    """Write `FILES`; return the clusters, as many as are suggested where their number is not given.
 
     Each file appears whole or not at all; the checkpoint is there until all of them are.
     """
     from ..plotting import dendrogram
     from ..report import write_report
 
-    suggestion = post.suggest_n_clusters() if n_clusters is None else None
     k = n_clusters or post.suggest_n_clusters().n_clusters
-    answer, tree = answer_for(post, k), post.mean_tree()
+    answer, tree, page = answer_for(post, k), post.mean_tree(), {"force": True, "options": True}
 
     def draw(path: Path) -> None:
         figure = dendrogram(post, n_clusters=k if k > 1 else None).figure
@@ -56,13 +51,11 @@ def write_result(
         "linkage.csv": lambda path: write_linkage(path, tree),
         "clusters.csv": lambda path: write_clusters(path, post, answer),
         "tree.png": draw,
-        "report.html": lambda path: write_report(
-            post, path, n_clusters=suggestion or k, title=title, force=True, options=True
-        ),
+        "report.html": lambda path: write_report(post, path, n_clusters=n_clusters, title=title, **page),
     }
     for name, write in writers.items():
         write(folder / name)
-    return suggestion, answer
+    return answer
 
 
 def write_text(path: Path, text: str) -> None:
@@ -92,15 +85,19 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
 def write_linkage(path: Path, tree: Tree) -> None:
     """Write child, child, time and leaves of each merge; row k makes node n + k."""
     frame = pandas.DataFrame(tree.to_linkage(), columns=["child_1", "child_2", "time", "leaves"])
-    write_csv(path, dict(frame.astype({"child_1": int, "child_2": int, "leaves": int})))
+    write_csv(path, frame.astype({"child_1": int, "child_2": int, "leaves": int}))
 
 
-def write_csv(target: Path | IO[str], columns: Mapping[str, Iterable[Any]]) -> None:
-    """Write named columns; no cell is one that a spreadsheet takes for a formula."""
-    frame = pandas.DataFrame({_harmless(name): [_harmless(cell) for cell in cells] for name, cells in columns.items()})
-    with replacing(target, newline="") if isinstance(target, Path) else contextlib.nullcontext(target) as file:
-        # with "\r\n", the csv module quotes cells that contain either
-        frame.to_csv(file, index=False, lineterminator="\r\n" if isinstance(target, Path) else "\n")
+def write_csv(path: Path, columns: Any, float_format: str | None = None) -> None:
+    """Write what `csv_text` makes of named columns."""
+    with replacing(path, newline="") as file:
+        file.write(csv_text(columns, float_format, "\r\n"))  # where the csv module quotes cells that contain either
+
+
+def csv_text(columns: Any, float_format: str | None = None, end: str = "\n") -> str:
+    """A table as CSV; no cell is one that a spreadsheet takes for a formula."""
+    frame = pandas.DataFrame(columns).map(_harmless).rename(columns=_harmless)
+    return frame.to_csv(index=False, float_format=float_format, lineterminator=end)
 
 
 def _harmless(cell: Any) -> Any:

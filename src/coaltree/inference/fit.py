@@ -128,11 +128,11 @@ def _check_sampler(sampler: Sampler, model: Model) -> None:
 
 
 def _warn_of_run(run: Run) -> None:
-    """Warn of an interruption and of poor convergence."""
+    """Warn of an interruption, or of poor convergence."""
     info, n_draws = run.posterior.info, run.n_draws
-    if info["interrupted"]:
-        of_all = "" if run.n_samples is None else f"of {run.n_samples} "
-        message = f"interrupted: the posterior holds {n_draws} {of_all}trees of each chain."
-        warn_of_result(InterruptedWarning(message, n_draws, run.max_draws), stacklevel=3)
-    increase = ("max_seconds",) if run.reason == SECONDS_SPENT else ("n_warmup", "n_samples")
-    warn_if_poor(run.figures, increase, stacklevel=3)
+    if not info["interrupted"]:
+        increase = ("max_seconds",) if run.reason == SECONDS_SPENT else ("n_warmup", "n_samples")
+        return warn_if_poor(run.figures, increase, stacklevel=3)
+    of_all = "" if run.n_samples is None else f"of {run.n_samples} "
+    message = f"interrupted: the posterior holds {n_draws} {of_all}trees of each chain."
+    return warn_of_result(InterruptedWarning(message, n_draws, run.max_draws), stacklevel=3)

@@ -1,14 +1,13 @@
 """``coaltree check``: does the model describe the data?"""
 
-from pathlib import Path
+from typing import Any
 
-from ..options import posterior_argument
-from ..shell import commands, echo
+from ..options import posterior_command
+from ..shell import echo
 
 
-@commands.command()
-@posterior_argument
-def check(posterior: Path) -> None:
+@posterior_command()
+def check(posterior: Any) -> None:
     """Check whether the model describes the data.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Each check has a p-value, what was seen and,
@@ -19,6 +18,4 @@ def check(posterior: Path) -> None:
       coaltree check wines
       coaltree check wines/posterior.npz
     """
-    from ...posterior.io.archive import load
-
-    echo(load(posterior).check().to_text(options=True))
+    echo(posterior.check().to_text(options=True))

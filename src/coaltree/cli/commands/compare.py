@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from ..options import INPUT, read_new_rows
+from ..options import path, read_new_rows
 from ..shell import commands, echo
 
 
 @commands.command()
-@click.argument("posteriors", nargs=-1, required=True, type=INPUT, metavar="POSTERIOR POSTERIOR …")
+@click.argument("posteriors", nargs=-1, required=True, type=path, metavar="POSTERIOR POSTERIOR …")
 @click.option(
     "--heldout",
-    type=INPUT,
+    type=path,
     metavar="ROWS",
     help="Table of rows that were not fitted, to be predicted. [default: each fitted row, from all others]",
 )

@@ -2,24 +2,23 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import options
-from ..shell import commands, echo
+from ..shell import echo
 
 if TYPE_CHECKING:
     from ...posterior.clusters.explanation import Explanation
 
 
-@commands.command()
-@options.posterior_argument
-@options.file_option("Output CSV file with all columns of all clusters. [default: print the first to the terminal]")
+@options.posterior_command(
+    "Output CSV file with all columns of all clusters. [default: print the first to the terminal]"
+)
 @options.clusters_option()
 @click.option("--columns", type=click.IntRange(min=1), default=5, help="Number of columns to print for each cluster.")
-@options.force_option
-def explain(posterior: Path, out: Path | None, clusters: int | None, columns: int, force: bool) -> None:
+def explain(posterior: Any, out: Path | None, clusters: int | None, columns: int) -> None:
     """Show which columns make each cluster.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Each cluster is compared with its sister
@@ -35,35 +34,32 @@ def explain(posterior: Path, out: Path | None, clusters: int | None, columns: in
       coaltree explain wines -o differences.csv
     """
     from ...posterior.clusters.explanation import explain as explain_clusters
-    from ...posterior.io.archive import load
     from ..outputs import write_csv
 
-    if out is not None:
-        options.output_file(out, force, inputs=[posterior])
-    post = load(posterior)
-    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
+    labels = posterior.cut(clusters or posterior.suggest_n_clusters().n_clusters)
     if labels.max() == 0:
         echo("All rows are in one cluster, which has nothing to be compared with; choose a number with --clusters K.")
         return
-    explanation = explain_clusters(post, labels)
+    explanation = explain_clusters(posterior, labels)
     if out is None:
         echo("\n".join(_lines(explanation, columns)))
         return
     frame = explanation.frame()
     frame["cluster"] += 1
-    write_csv(out, {name: frame[name].tolist() for name in frame})
+    write_csv(out, frame)
     echo(out)
 
 
 def _lines(of: "Explanation", most: int) -> Iterator[str]:
+    import pandas
+
     from ..._runtime.formatting import shortened
     from ...posterior.clusters.explanation import difference
 
-    names = [shortened(name, 40) for name in of.columns]
-    width = max(map(len, names))
     for g in range(len(of.names)):
         size, beside = int(of.members[g].sum()), int(of.sisters[g].sum())
         yield f"cluster {g + 1}: {size:,} of {of.members.shape[1]:,} leaves, sister clade of {beside:,}"
-        yield f"  {'':{width}}  {'to its sister clade':22}  to all others"
-        for j in of.order(g)[:most].tolist():
-            yield f"  {names[j]:{width}}  {difference(of, g, j):22}  {difference(of, g, j, 1)}"
+        order = of.order(g)[:most].tolist()
+        sides = {"to its sister clade": 0, "to all others": 1}
+        table = {name: [difference(of, g, j, side) for j in order] for name, side in sides.items()}
+        yield pandas.DataFrame(table, [shortened(of.columns[j], 40) for j in order]).to_string()

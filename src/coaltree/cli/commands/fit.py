@@ -2,7 +2,6 @@
 
 import contextlib
 import textwrap
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..._runtime.formatting import shortened
-from ...errors import ConvergenceWarning, InputError, InterruptedWarning
+from ...errors import InputError, is_interruption
 from .. import options, shell
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "components", "squared_exponential", "matern32")
 CHECKPOINT = "checkpoint.npz"
-NOISE = options.NumberOr(click.FloatRange(0.0, options.MAX_NOISE), "student", "learn")
+NOISE = options.number_or("student", "learn", least=0.0, most=options.MAX_NOISE)
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
     auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else
@@ -60,7 +59,7 @@ class FitCommand(click.Command):
 
 
 @shell.commands.command(cls=FitCommand)
-@click.argument("data", type=options.INPUT)
+@click.argument("data", type=options.path)
 @options.folder_option(required=True)
 @options.table_options
 @options.column_option("--errors", "Column of the standard errors of the rows, relative to each other; not fitted.")
@@ -148,27 +147,25 @@ def fit_table(
 
     if settings["n_samples"] != "auto" and settings["max_seconds"]:
         raise InputError("--max-seconds needs --samples auto.")
-    settings = settings | {"random_state": settings["seed"], "groups": source.groups, "errors": source.errors}
-    del settings["seed"]
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
     try:
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
-        options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
-        options.keep_inputs(checkpoint, inputs)
+        options.output_folder(out, [*FILES, CHECKPOINT], force or checkpoint.exists(), inputs)
         post = _run(source, settings, checkpoint, force)
-    except BaseException:
+        answer = write_result(out, post, n_clusters, title)
+    except BaseException as error:
         if is_new:
             with contextlib.suppress(OSError):  # of a folder that is not empty
                 out.rmdir()
-        raise
-    try:
-        suggestion, answer = write_result(out, post, n_clusters, title)
-    except KeyboardInterrupt:
-        raise _interrupted(checkpoint) from None
+        if not is_interruption(error):
+            raise
+        resume = f"the same command resumes from {checkpoint}."
+        what = f"; {resume}" if checkpoint.exists() else " before the first checkpoint; nothing was saved."
+        raise KeyboardInterrupt(f"interrupted{what}") from None
     checkpoint.unlink(missing_ok=True)
-    if suggestion is not None:
-        advice = " Choose a number with --clusters K." if suggestion.n_clusters == 1 else ""
-        shell.say(f"{suggestion.reason}{advice}")
+    if n_clusters is None:
+        advice = " Choose a number with --clusters K." if answer.n_clusters == 1 else ""
+        shell.say(f"{post.suggest_n_clusters().reason}{advice}")
     shell.say(clusters_in_words(answer, leaves_are(post)))
     for annotation in annotations_of(post):
         shell.say(compare_annotation(answer, annotation))
@@ -180,36 +177,32 @@ def fit_table(
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
-    """Sample, or resume; print how table and run were understood, warnings of convergence last and in our options."""
+    """Sample or resume, with `force` also beside another run's checkpoint; print how table and run were understood."""
     from joblib import cpu_count, parallel_config
 
+    from ...inference.control.run import UnusableCheckpoint
+    from ...inference.fit import fit
     from ...posterior.diagnostics.convergence import ending
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
-    held: list[Any] = []
-
-    def show_or_hold(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, ConvergenceWarning):
-            held.append(message)
-        elif not issubclass(category, InterruptedWarning):
-            shell.show_warning(message)
-
+    given = {"X": source.table, "groups": source.groups, "errors": source.errors, "checkpoint": checkpoint, **settings}
     # Without --jobs chains run in threads, since kernels release the interpreter's lock; draws are the same.
     threads = parallel_config("threading", n_jobs=cpu_count()) if settings["n_jobs"] is None else None
-    try:
-        with warnings.catch_warnings(), threads or contextlib.nullcontext():
-            warnings.showwarning = show_or_hold
-            post = _fit_or_resume(source.table, settings, checkpoint, force)
-    except KeyboardInterrupt:
-        raise _interrupted(checkpoint) from None
+    with threads or contextlib.nullcontext():
+        try:
+            post = fit(**given)
+        except UnusableCheckpoint as error:
+            if not force:
+                what = str(error).removesuffix(".").removesuffix("; delete it, or give another path")
+                instead = "repeat the command that left it, choose another --out, or start over with --force"
+                raise InputError(f"{what}; {instead}.") from error
+            checkpoint.unlink()
+            post = fit(**given)
     if post.info["interrupted"]:
-        raise _interrupted(checkpoint)
-    for warning in held:
-        increase = " and ".join("--" + name.removeprefix("n_").replace("_", "-") for name in warning.increase)
-        shell.show_warning(f"{str(warning).partition(' What to do')[0]} Increase {increase}.")
+        raise KeyboardInterrupt
     for name in ("covariance_choice", "components", "transform"):
         if name in post.info:
             shell.say(f"{name.removesuffix('_choice')}: {post.info[name]}")
@@ -219,27 +212,6 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
         groups = post.model.leaves.groups
         post.info[KEPT] = {name: of_leaves(values, groups) for name, values in source.annotations.items()}
     return post
-
-
-def _fit_or_resume(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
-    from ...inference.control.run import UnusableCheckpoint
-    from ...inference.fit import fit
-
-    try:
-        return fit(table, checkpoint=checkpoint, **settings)
-    except UnusableCheckpoint as error:
-        if not force:
-            what = str(error).removesuffix(".").removesuffix("; delete it, or give another path")
-            instead = "repeat the command that left it, choose another --out, or start over with --force"
-            raise InputError(f"{what}; {instead}.") from error
-        checkpoint.unlink()
-        return fit(table, checkpoint=checkpoint, **settings)
-
-
-def _interrupted(checkpoint: Path) -> shell.Interrupted:
-    if not checkpoint.exists():
-        return shell.Interrupted("interrupted before the first checkpoint; nothing was saved.")
-    return shell.Interrupted(f"interrupted; the same command resumes from {checkpoint}.")
 
 
 def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") -> str:

@@ -2,28 +2,26 @@
 
 import csv
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..._runtime.formatting import count, escaped, shortened, shortlist
-from ..options import posterior_argument
-from ..shell import commands, echo
+from ..options import posterior_command
+from ..shell import echo
 
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
 
 
-@commands.command()
-@posterior_argument
+@posterior_command()
 @click.option(
     "--group",
     multiple=True,
     metavar="NAME,NAME",
     help="Show instead how well a group of rows is supported, and which rows wander in or out (may be repeated).",
 )
-def info(posterior: Path, group: tuple[str, ...]) -> None:
+def info(posterior: "Posterior", group: tuple[str, ...]) -> None:
     """Show what a posterior holds, its clusters, and its convergence.
 
     Each cluster is looked for in every sampled tree, by the closest clade: the one with the largest Jaccard similarity
@@ -41,14 +39,11 @@ def info(posterior: Path, group: tuple[str, ...]) -> None:
       coaltree info wines/posterior.npz
       coaltree info wines --group wine1,wine2,wine9
     """
-    from ...posterior.io.archive import load
-
-    post = load(posterior)
     if group:
         lines = csv.reader((text.replace("\n", ",") for text in group), skipinitialspace=True)
-        echo("\n\n".join(str(post.support([name for name in names if name])) for names in lines))
+        echo("\n\n".join(str(posterior.support([name for name in names if name])) for names in lines))
         return
-    rows = [*_contents(post), *_parameters(post), *_diagnostics(post)]
+    rows = [*_contents(posterior), *_parameters(posterior), *_diagnostics(posterior)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         echo(escaped(f"{name:{width}}  {value}"))

@@ -5,32 +5,22 @@ from typing import Any
 
 import click
 
+from ...errors import InputError
 from .. import options
-from ..shell import commands, echo
+from ..shell import echo
 
 KINDS = ("tree", "densitree", "clustermap", "coclustering")
 
 
-@commands.command()
-@options.posterior_argument
-@options.file_option(
-    "Output file; its suffix (.png, .svg, .pdf) is the format. [default: KIND.png beside the posterior]"
+@options.posterior_command(
+    "Output file; its suffix (.png, .svg, .pdf) is the format. [default: KIND.png beside the posterior]", "{kind}.png"
 )
 @click.option("--kind", type=click.Choice(KINDS), default="tree", help="Kind of plot.")
 @click.option("--clustermap", "kind", flag_value="clustermap", help="The same as --kind clustermap.")
 @options.clusters_option("Number of clusters to colour, or to cut the trees into.")
 @click.option("--width", type=options.INCHES, metavar="INCHES", help="Width. [default: what the leaves need]")
 @click.option("--height", type=options.INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
-@options.force_option
-def plot(
-    posterior: Path,
-    out: Path | None,
-    kind: str,
-    clusters: int | None,
-    width: float | None,
-    height: float | None,
-    force: bool,
-) -> None:
+def plot(posterior: Any, out: Path, kind: str, clusters: int | None, width: float | None, height: float | None) -> None:
     """Plot a posterior.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. The kinds of plot are
@@ -47,27 +37,22 @@ def plot(
       coaltree plot wines --kind densitree -o densitree.png --width 6 --height 9
       coaltree plot wines --clustermap
     """
+    from matplotlib.figure import Figure
+
     from ... import plotting
     from ...plotting.style import new_axes
-    from ...posterior.io.archive import load
     from ..outputs import save_figure
 
-    folder = posterior if posterior.is_dir() else posterior.parent
-    out = options.output_file(out or folder / f"{kind}.png", force, is_figure=True, inputs=[posterior])
-    post = load(posterior)
+    if out.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
+        raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
     size = (width or 8.0, height or 8.0) if width or height else None
     if kind == "clustermap":
-        picture: Any = plotting.clustermap(
-            post, n_clusters=clusters, z_score=1, cmap="RdBu_r", figsize=size or (10.0, 10.0)
-        )
+        style: Any = {"z_score": 1, "cmap": "RdBu_r", "figsize": size or (10.0, 10.0)}
+        picture: Any = plotting.clustermap(posterior, n_clusters=clusters, **style)
     else:
-        k = clusters or post.suggest_n_clusters().n_clusters
-        ax = None if size is None else new_axes(*size)
-        if kind == "tree":
-            picture = plotting.dendrogram(post, ax, n_clusters=k if k > 1 else None).figure
-        elif kind == "densitree":
-            picture = plotting.densitree(post, ax, n_clusters=k if k > 1 else None).figure
-        else:
-            picture = plotting.coclustering(post, ax, n_clusters=max(k, 2)).figure
+        k = clusters or posterior.suggest_n_clusters().n_clusters
+        coloured = max(k, 2) if kind == "coclustering" else k if k > 1 else None
+        draw: Any = plotting.dendrogram if kind == "tree" else getattr(plotting, kind)
+        picture = draw(posterior, None if size is None else new_axes(*size), n_clusters=coloured).figure
     save_figure(picture, [out])
     echo(out)

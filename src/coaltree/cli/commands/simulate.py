@@ -14,7 +14,7 @@ from ..shell import commands, echo
 @folder_option(default="simulated")
 @seed_option
 @force_option
-def simulate(n: int, d: int, out: Path, seed: int, force: bool) -> None:
+def simulate(n: int, d: int, out: Path, random_state: int, force: bool) -> None:
     """Simulate a tree and data from the model.
 
     The tree is drawn from the coalescent, and the data diffuse along it. Writes data.csv (with a header, and the names
@@ -28,7 +28,7 @@ def simulate(n: int, d: int, out: Path, seed: int, force: bool) -> None:
     from ...model.process.simulation import simulate as draw
     from ..outputs import write_csv, write_linkage, write_text
 
-    X, tree = draw(n, d, random_state=seed)
+    X, tree = draw(n, d, random_state=random_state)
     output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
     write_csv(out / "data.csv", {"leaf": tree.labels, **{f"x{j}": column for j, column in enumerate(X.T)}})
     write_text(out / "tree.newick", f"{tree.to_newick()}\n")
