@@ -19,7 +19,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from .._runtime.random_streams import exponential, uniform
-from .special import exp_in_range, log_gig_normaliser_k
+from .exponential import exp_in_range
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
@@ -221,58 +221,22 @@ def excess_at(at: Anchor, r: float, u: float) -> float:
 
 
 @jit
-def log_normaliser(p: float, chi: float, psi: float) -> float:
-    """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
-    if (chi == 0.0 and p <= 0.0) or (psi == 0.0 and p >= 0.0):
-        return np.inf
-    value = log_gig_normaliser_k(p, chi, psi)
-    if not math.isnan(value):
-        return value
-    # An order that is not a multiple of ½.
-    v, a, b = _centre(p, chi, psi)
-    both = _fallen_integral(0.0, b, a, np.inf) + _fallen_integral(0.0, a, b, np.inf)
-    return p * math.log(v) - a - b + math.log(both)
+def _masses(at: Anchor) -> tuple[float, float]:
+    """∫ e^{-φ} to the left and to the right of the anchor."""
+    left = _fallen_integral(0.0, at.b, at.a, at.left) if at.left > 0.0 else 0.0
+    return left, _fallen_integral(at.sigma, at.a, at.b, np.inf)
 
 
 @jit
-def log_cut_normaliser(p: float, chi: float, psi: float, r: float) -> float:
+def log_normaliser(p: float, chi: float, psi: float, r: float) -> float:
     """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
-    if r > 0.0 and 0.5 * (psi * r) - 0.5 * (chi / r) >= p:
-        return log_cut_given_full(p, chi, psi, r, np.inf)
-    return log_cut_given_full(p, chi, psi, r, log_normaliser(p, chi, psi))
-
-
-@jit
-def log_cut_given_full(p: float, chi: float, psi: float, r: float, full: float) -> float:
-    """`log_cut_normaliser` for a caller that knows `full`, the one without a cut (from a table, say)."""
-    if r <= 0.0:
-        return full
-    if psi == 0.0 and p >= 0.0:
+    if (psi == 0.0 and p >= 0.0) or (r <= 0.0 and chi == 0.0 and p <= 0.0):
         return np.inf
-    if 0.5 * (chi / r) == np.inf:
-        return full
     if 0.5 * (psi * r) == np.inf:
         return -np.inf
-    a, b = _sides(chi, psi, r)
-    sigma = b - a - p
-    log_height = p * math.log(r) - a - b
-    if sigma >= 0.0:
-        return log_height + math.log(_fallen_integral(sigma, a, b, np.inf))
-    # The cut is below the mode: take what lies below the cut, e^height / |σ| at most, off the whole.
-    if log_height - math.log(-sigma) < full - _MAX_FALL:
-        return full
-    below = log_height + math.log(_fallen_integral(-sigma, b, a, np.inf)) - full
-    if below < -0.7:
-        return full + math.log1p(-math.exp(below))
-    v, a, b = _centre(p, chi, psi)
-    above = _fallen_integral(0.0, b, a, math.log(v / r)) + _fallen_integral(0.0, a, b, np.inf)
-    return p * math.log(v) - a - b + math.log(above)
-
-
-@jit
-def log_cut_integral(eps: float, lam: float, r: float, d: float) -> float:
-    """Log ∫_r^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv, the Z_C of a pair of lineages."""
-    return log_cut_normaliser(1.0 - 0.5 * d, eps, lam, r)
+    at = anchor(p, chi, psi, r)
+    left, right = _masses(at)
+    return p * math.log(at.v) - at.a - at.b + math.log(left + right)
 
 
 @jit
@@ -289,24 +253,19 @@ def log_survival(p: float, chi: float, psi: float, r: float, r_late: float) -> f
     if 0.5 * (psi * r_late) == np.inf:
         return -np.inf
     a_late, b_late = _sides(chi, psi, r_late)
-    sigma_late = b_late - a_late - p
     at = anchor(p, chi, psi, r)
-    left = _fallen_integral(0.0, at.b, at.a, at.left)
-    right = _fallen_integral(at.sigma, at.a, at.b, np.inf)
+    left, right = _masses(at)
     whole = left + right
     if r_late < at.v:
-        to_late = _log_ratio(at.v, r_late)
-        below = _fallen_integral(max(-sigma_late, 0.0), b_late, a_late, _log_ratio(r_late, r))
-        between = below * math.exp(-fall(to_late, 0.0, at.b, at.a))
-        if between <= 0.5 * whole:
-            return math.log1p(-between / whole)
-        return math.log((_fallen_integral(0.0, at.b, at.a, to_late) + right) / whole)
-    to_late = _log_ratio(r_late, at.v)
-    between = left + _fallen_integral(at.sigma, at.a, at.b, to_late)
+        between = _fallen_integral(max(p + a_late - b_late, 0.0), b_late, a_late, _log_ratio(r_late, r))
+        between *= math.exp(-fall(_log_ratio(at.v, r_late), 0.0, at.b, at.a))
+    else:
+        between = left + _fallen_integral(at.sigma, at.a, at.b, _log_ratio(r_late, at.v))
     if between <= 0.5 * whole:
         return math.log1p(-between / whole)
-    beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, np.inf)
-    return math.log(beyond / whole) - fall(to_late, at.sigma, at.a, at.b)
+    late = anchor(p, chi, psi, r_late)
+    left, right = _masses(late)
+    return math.log((left + right) / whole) - fall(_log_ratio(late.v, at.v), at.sigma, at.a, at.b)
 
 
 @jit

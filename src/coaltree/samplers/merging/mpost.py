@@ -20,7 +20,7 @@ from ..._runtime.validation import check_choice
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.whitened import Problem
 from ...numerics.borrow import borrow
-from ...numerics.gig import draw_cut_gig, log_cut_integral
+from ...numerics.gig import draw_cut_gig, log_normaliser
 from .pair_weights import CUT, FULL, draw_pair, next_merge, proposal_integral, weigh_rows
 from .particles import Context, MergingPopulation, merge
 from .smc import SMC
@@ -46,7 +46,7 @@ def grow(
         if sum_alone:
             log_factor -= (1.0 - 0.5 * d) * math.log(now.inner)
         else:
-            log_factor += log_cut_integral(eps, now.lam, r, d) - proposal_integral(eps, r, now.inner, model)
+            log_factor += log_normaliser(1.0 - 0.5 * d, eps, now.lam, r) - proposal_integral(eps, r, now.inner, model)
         context.log_factor[p] = log_factor - 0.5 * (d * LOG_2PI + model.log_det) - math.log(2.0)
         merge(context, p, step, older, younger, time, buffer)
 

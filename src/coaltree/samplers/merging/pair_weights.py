@@ -24,8 +24,9 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ...numerics.borrow import borrow
-from ...numerics.gig import log_cut_integral
-from ...numerics.special import fast_exp, log_full_integral, tabled_integral
+from ...numerics.exponential import fast_exp
+from ...numerics.full_integral import tabled_integral
+from ...numerics.gig import log_normaliser
 from .particles import ALIVE, Context, Model, last_time, nearest_alive, older_distances, read_row
 
 _MIN_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
@@ -87,7 +88,8 @@ def scaled_integral(eps: float, lam: float, model: Model) -> float:
     x = lam * max(eps, _MIN_EPS)
     if x < 1e300:
         return tabled_integral(model.table, x)
-    return log_full_integral(eps, lam, model.d) + (1.0 - 0.5 * model.d) * math.log(lam)
+    p = 1.0 - 0.5 * model.d
+    return log_normaliser(p, eps, lam, 0.0) + p * math.log(lam)
 
 
 @jit(inline="always")
@@ -134,8 +136,8 @@ def _pair_weight(now: Merge, model: Model, eps: float, a_sum: float) -> float:
     """Return log w of a pair with a_i + a_j = a_sum."""
     r = max(0.0, 2.0 * now.before + a_sum)
     if now.rule == CUT:
-        scale = (1.0 - 0.5 * model.d) * math.log(now.lam)
-        return log_cut_integral(eps, now.lam, r, model.d) + scale + 0.5 * now.lam * a_sum
+        p = 1.0 - 0.5 * model.d
+        return log_normaliser(p, eps, now.lam, r) + p * math.log(now.lam) + 0.5 * now.lam * a_sum
     return proposal_integral(eps, r, now.inner, model) + 0.5 * now.lam * a_sum
 
 

@@ -15,7 +15,7 @@ from ..._runtime.typing import Int
 from ...model.process.diffusion import join, join_distance, log_density_of_difference
 from ...model.process.whitened import Problem
 from ...numerics.borrow import borrow
-from ...numerics.special import FullIntegralTable, full_integral_table
+from ...numerics.full_integral import FullIntegralTable, full_integral_table
 from ..base import require_apart
 from .row_pool import RowPool, give_back, insert_nearest, leaf_distances, make_pool, take_slot
 from .smc import Population

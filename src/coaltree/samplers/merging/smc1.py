@@ -21,7 +21,7 @@ from ..._runtime.memory import require_memory
 from ..._runtime.typing import Int
 from ...model.process.diffusion import LOG_2PI, join, join_distance, log_density_of_difference
 from ...model.process.whitened import Problem
-from ...numerics.gig import draw_cut_gig, log_cut_integral, log_survival
+from ...numerics.gig import draw_cut_gig, log_normaliser, log_survival
 from ..base import require_apart
 from .particles import last_time
 from .row_pool import leaf_distances
@@ -105,7 +105,7 @@ def _merge_earliest(racers: Racers, p: Int, step: Int) -> None:
     eps_ij = eps[j, i]
 
     _, r = _start_and_r(racers, p, i, j)
-    log_factor = 0.5 * r + log_cut_integral(eps_ij, 1.0, r, d) - math.log(2.0)
+    log_factor = 0.5 * r + log_normaliser(1.0 - 0.5 * d, eps_ij, 1.0, r) - math.log(2.0)
     log_factor -= 0.5 * (d * LOG_2PI + racers.log_det)
     v, w_i, w_j, var = join(a[i] + time, a[j] + time)
     for z in range(n):
