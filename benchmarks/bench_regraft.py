@@ -126,9 +126,8 @@ def clade_ess(post, share=0.1):
     ids, counts = np.unique(clade_table(post).ids, return_counts=True)
     uncertain = ids[(counts > 0.1 * len(post)) & (counts < 0.9 * len(post))]
     chosen = np.random.default_rng(0).permutation(uncertain)[:100]
-    chain = np.zeros(len(post), int)
     return float(
-        np.quantile([series_ess((clade_table(post).ids == c).any(axis=1) * 1.0, chain) for c in chosen], share)
+        np.quantile([series_ess((clade_table(post).ids == c).any(axis=1) * 1.0, post.draws) for c in chosen], share)
     )
 
 

@@ -125,9 +125,6 @@ TRUE = {
     "spherical, no noise": Case(lambda n, d, rng: as_modelled(n, d, rng, 0.0), "spherical", 0.0),
 }
 WRONG = {
-    "noise missing": Case(as_modelled, "diagonal", 0.0, ("noise",)),
-    "noise of a fiftieth missing": Case(lambda n, d, rng: as_modelled(n, d, rng, 0.02), "diagonal", 0.0, ("noise",)),
-    "too much noise (0.5 for 0)": Case(lambda n, d, rng: as_modelled(n, d, rng, 0.0), "diagonal", 0.5, ("noise",)),
     "Student noise (3 df), normal fitted": Case(
         lambda n, d, rng: as_modelled(n, d, rng, scales=heavier), "diagonal", "learn", ("tails", "outliers")
     ),

@@ -26,16 +26,17 @@ def shown(model):
 
 
 def test_model_checks_show_p_value_and_option_of_each():
-    X, tree = ct.simulate(40, 3, noise=1.0, random_state=0)
+    X, tree = ct.simulate(40, 3, random_state=0)
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
     post = posterior_of_trees(
         tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(3)), columns=["<a>", "b", "c"]
     )
     found = post.check()
-    assert "noise" in [one.name for one in found.wrong]
+    assert "correlation" in [one.name for one in found.wrong]
     section = shown(found)
     words = words_of(section)
     assert words.count("p = ") == len(found) == section.count("<li ")
     assert found.headline in words
-    assert f'{summary_cards.sentence(found["noise"].sentence)} Try noise="student".' in words
-    assert "Try --noise student." in words_of(rendered("model_checks.html", model=found, say=as_option))
+    assert f'{summary_cards.sentence(found["correlation"].sentence)} Try covariance="full".' in words
+    assert "Try --covariance full." in words_of(rendered("model_checks.html", model=found, say=as_option))
     assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))

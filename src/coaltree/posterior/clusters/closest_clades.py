@@ -91,17 +91,20 @@ def _find(
     start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
     length = np.empty(2 * n - 1, np.int64)  # of each node's list, which begins where its leaves do
     sets, counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    only = np.append(numbers, np.empty(n - 1, np.int64))  # the set that has all leaves under a node, -1 for none
     merged = np.empty((k, 2), np.int64)
     shared, union = np.empty(k, np.int64), np.empty(k, np.int64)
     for t in range(len(children)):
         place_nodes(children[t], size, start, gap)
         shared[:], union[:] = 0, 1
-        for i in range(n):
-            length[i] = numbers[i] >= 0
-            sets[start[i]], counts[start[i]] = numbers[i], 1
         for m in range(n - 1):
             a, b = children[t, m, 0], children[t, m, 1]
+            only[n + m] = only[a] if only[a] == only[b] else -1
+            if only[n + m] >= 0:  # closer to this set than its sides
+                continue
             for v in (a, b):
+                if v < n or only[v] >= 0:
+                    length[v], sets[start[v]], counts[start[v]] = only[v] >= 0, only[v], size[v]
                 here = slice(start[v], start[v] + length[v])
                 _take_closer(v, size[v], sets[here], counts[here], sizes, shared, union, nodes[t], is_had[t])
             length[n + m] = _merge(start[a], length[a], start[b], length[b], sets, counts, merged)

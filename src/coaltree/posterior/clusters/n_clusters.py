@@ -22,7 +22,6 @@ import numpy as np
 from ..._runtime.formatting import beside_limit, count
 from ..._runtime.once import once
 from ..._runtime.validation import check_count
-from ...numerics.weighted import effective_sample_size
 from ..diagnostics.ess import series_ess
 from .closest_clades import closest_clades
 from .stability import VALID
@@ -98,12 +97,8 @@ def _largest(least: list[float]) -> int:
 
 def _standard_error(posterior: "Posterior", values: np.ndarray) -> float:
     """The Monte Carlo standard error of the posterior mean of values (T,)."""
-    weights, ess = posterior.weights, np.nan
-    if posterior.draws.is_chain and posterior.draws.has_equal_weights:
-        ess = series_ess(values, posterior.draws.chain)
-    if not np.isfinite(ess):
-        ess = effective_sample_size(weights)
-    return float(np.sqrt(weights @ np.square(values - weights @ values) / ess))
+    variance = posterior.weights @ np.square(values - posterior.weights @ values)
+    return float(np.sqrt(variance / series_ess(values, posterior.draws)))
 
 
 def _table(least: Iterable[float]) -> np.ndarray:

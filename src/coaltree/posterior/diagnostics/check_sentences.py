@@ -41,15 +41,6 @@ def as_option(argument: str) -> str:
     return " ".join(filter(None, (f"--{name}", value.strip('"'))))
 
 
-def _noise(posterior: "Posterior", result: Result) -> Explained:
-    option = "" if posterior.model.noise.settings.is_learnt else STUDENT
-    if result.z[0] < 0.0:
-        return "close relatives differ more than the model allows: it has too little noise", option
-    if posterior.model.noise.settings.is_learnt:
-        return "large groups lie farther apart than close relatives lead to expect, as separated clusters do", ""
-    return "close relatives differ less than the model says: it has too much noise", option
-
-
 def _tails(posterior: "Posterior", result: Result) -> Explained:
     column = result.worst - (
         1 if posterior.draws.tail_scale is None else 2
@@ -126,7 +117,6 @@ def _column(posterior: "Posterior", number: int) -> str:
 
 #: The sentence where all is fine, and what explains a failure, by the name of the check.
 _EXPLANATIONS: dict[str, tuple[str, Callable[["Posterior", Result], Explained]]] = {
-    "noise": ("close relatives differ as much as the model says", _noise),
     "tails": ("large differences are as rare as the model says", _tails),
     "outliers": ("single rows join the tree as early as they should", _outliers),
     "skewness": ("columns vary as much where values are high as where they are low", _skewness),

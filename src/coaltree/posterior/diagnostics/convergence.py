@@ -133,10 +133,9 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
 @once
 def topology_ess_of(post: Posterior) -> float:
     """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
-    draws, ids, ess = post.draws, clade_table(post).ids, math.nan
-    if draws.is_chain and draws.has_equal_weights:
-        ess = topology_ess(ids, draws.chain)
-    return ess if np.isfinite(ess) else effective_sample_size(post.weights)
+    if not (post.draws.is_chain and post.draws.has_equal_weights):
+        return effective_sample_size(post.weights)
+    return topology_ess(clade_table(post).ids, post.draws.chain)
 
 
 def split_frequency_sd_of(post: Posterior, min_frequency: float = 0.1) -> float:

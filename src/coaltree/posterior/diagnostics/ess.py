@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from ...model.draws import Draws
 from ...numerics.ess import MIN_DRAWS, mixing
+from ...numerics.weighted import effective_sample_size
 from .watched import evenly_spaced
 
 N_REFERENCES = 20  # more change little
@@ -20,14 +22,14 @@ def last_of_chains(chain: np.ndarray) -> np.ndarray:
     return np.stack([draws[-length:] for draws in chains])
 
 
-def series_ess(values: np.ndarray, chain: np.ndarray) -> float:
-    """Bulk effective sample size of a scalar over all chains, at most T; NaN for chains shorter than 4."""
-    stacked = values[last_of_chains(chain)]
-    if stacked.shape[1] < MIN_DRAWS:
-        return np.nan
-    if np.ptp(stacked) == 0:
+def series_ess(values: np.ndarray, draws: Draws) -> float:
+    """Bulk effective sample size of a scalar (T,) over all chains, at most T; 1 / Σ w² for weighted particles."""
+    if not (draws.is_chain and draws.has_equal_weights):
+        return effective_sample_size(draws.weights)
+    stacked = values[last_of_chains(draws.chain)]
+    if stacked.shape[1] < MIN_DRAWS or np.ptp(stacked) == 0:
         return float(len(values))
-    return float(min(mixing(stacked[None])[1][0], len(values)))
+    return float(np.fmin(mixing(stacked[None])[1][0], len(values)))
 
 
 def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:

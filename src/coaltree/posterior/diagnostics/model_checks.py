@@ -61,12 +61,12 @@ class Check:
     verdict: str  #: "fine", "doubtful" (p below 0.05) or "wrong" (p below 0.05 divided by the number of checks).
     sentence: str  #: What was seen.
     option: str  #: An argument of `coaltree.fit` to try, such as 'noise="student"'; empty where there is none.
-    size: float  #: How large what was seen is, whatever the number of rows; 0 where supports do not suffer from it.
+    size: float  #: How large what was seen is, whatever the number of rows.
 
     @property
     def excess(self) -> float:
         """The size as a multiple of the one from which on supports are too high; 0 where all is fine."""
-        return self.size / LARGE[self.name] if self.name in LARGE and self.verdict != "fine" else 0.0
+        return self.size / LARGE[self.name] if self.verdict != "fine" else 0.0
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,8 @@ class ModelCheck:
         width = max(len(one.name) for one in self.checks)
         lines = [self.headline, "", f"{'check':{width}}  p-value  size   what was seen"]
         for one in self.checks:
-            size = f"{one.size:.2f}" if one.name in LARGE else ""
             tries = "" if not one.option else f" → try {as_option(one.option) if options else one.option}"
-            lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {size:5}  {one.sentence}{tries}")
+            lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {one.size:<5.2f}  {one.sentence}{tries}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -9,11 +9,12 @@ they meet at time 0, as exact duplicates do), and D̄ its posterior mean. The me
 2. *The rest* is the average linkage of D̄ inside these clades (`average_linkage`): how closely each pair of leaves is
    related on average decides (the average consensus of Lapointe & Cucumel 1997). Sizes, not times: they are free of
    scale, and one old outlier does not rule them. A node's *height* is its mean D̄, raised to those of its children.
-   Above 10,000 leaves it is as in the draw of highest clade credibility, and heights are times.
 3. *Order.* Of the two sides of a merge that comes first which puts similar leaves side by side (`leaf_order`).
 4. *Times.* A node's time is the posterior mean of the time of the closest clade of each draw (`transfer_support`), not
    of the most recent common ancestor, which one wandering leaf lifts to the root. A parent below a child is raised to
    it, and so is its interval (`node_times`).
+
+Above 10,000 leaves it is the tree of maximum clade credibility, and is cut by times.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +28,7 @@ from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cut import name_rank
 from .clades import clade_table
-from .consensus import raised
+from .consensus import mcc_tree, raised
 from .extended_majority import Frame, extended_majority
 from .leaf_order import side_by_side
 from .leaf_positions import mean_over_pairs
@@ -94,9 +95,10 @@ MAX_LINKED = 10_000  # leaves, of which all pairs take 400 MB and SciPy as much 
 def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
     n, labels = posterior.n, posterior.labels
+    if n > MAX_LINKED:
+        return mcc_tree(posterior)
     picked, weights = pick_trees(posterior.weights, MAX_DRAWS)
-    n_bytes = (36 * len(picked) + 300) * n + (8 * n**2 if n <= MAX_LINKED else 0)
-    require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
+    require_memory((36 * len(picked) + 300 + 8 * n) * n, f"The mean tree of {n} leaves", "mcc_tree() needs less")
     table, times = clade_table(posterior), posterior.draws.times[picked]
     draws = DrawnTrees(
         posterior.draws.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights
@@ -104,18 +106,14 @@ def mean_tree(posterior: "Posterior") -> Tree:
     if len(picked) == 1:
         children, heights, mean = draws.children[0], draws.log_sizes[0], times[0]
     else:
-        frame = extended_majority(posterior)
-        if n <= MAX_LINKED:
-            children, heights = average_linkage(draws, frame, name_rank(labels))
-        else:
-            children, heights = frame.children, np.log(merges.layout(frame.children).size[n:])
+        children, heights = average_linkage(draws, extended_majority(posterior), name_rank(labels))
         children, heights = merges.in_order_of_time(children, heights)
         tree = unchecked_tree(children, heights, labels)
         mean = raised(tree.parents, _mean_times(tree, draws, times))
         heights = heights[np.argsort(mean, kind="stable")]
         children, mean = merges.in_order_of_time(children, mean)
     children = side_by_side(children, name_rank(labels), posterior.model)
-    return MeanTree(children, mean, labels, heights, draws) if n <= MAX_LINKED else Tree(children, mean, labels)
+    return MeanTree(children, mean, labels, heights, draws)
 
 
 def average_linkage(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

