@@ -12,6 +12,7 @@ import numpy as np
 import pandas
 
 from ..._runtime.formatting import count, shortlist
+from ...errors import InputError
 from .numbers import is_missing, looks_like_a_number, number
 
 SUFFIXES = ".csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz"
@@ -20,14 +21,10 @@ MIN_RISING = 4  # numbers, of which one in 24 lines rises by chance
 _SEPARATORS = {"\t": "tab", ";": "';'", ",": "','", "|": "'|'", " ": "blanks"}
 
 
-class TableError(Exception):
-    """What is wrong with a table; `read_file` adds the name of the file."""
-
-
 def read_cells(path: Path, header: bool | None, decimal: str | None, array: str | None) -> tuple[pandas.DataFrame, str]:
     """Read a file by its suffix: its columns, the index being the number of the line or row, and how it was read.
 
-    Whatever a damaged file makes its reader raise is a `TableError`.
+    Whatever a damaged file makes its reader raise is an `InputError`; `read_file` adds the name of the file.
     """
     suffix = path.suffix.lower()
     try:
@@ -36,32 +33,32 @@ def read_cells(path: Path, header: bool | None, decimal: str | None, array: str 
         if suffix == ".xlsx":
             return _read_excel(path, header, decimal, array)
         if suffix in (".parquet", ".pq"):
-            return _read_parquet(path)
+            return _numbered(pandas.read_parquet(path)), ""
         if suffix in (".npy", ".npz"):
             return _read_arrays(path, array)
-    except TableError:
+    except InputError:
         raise
     except ImportError as error:
         extra = {".xlsx": "excel"}.get(suffix, "parquet")
-        raise TableError(f'{suffix} files need another package: pip install "coaltree[{extra}]"') from error
+        raise InputError(f'{suffix} files need another package: pip install "coaltree[{extra}]"') from error
     except UnicodeDecodeError:
-        raise TableError("not UTF-8 text; save the file as UTF-8.") from None
+        raise InputError("not UTF-8 text; save the file as UTF-8.") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:  # else it is pyarrow's, of a damaged file
             raise
         reason = " ".join(str(error).split())[:150].rstrip(".") or type(error).__name__
-        raise TableError(f"not a readable {suffix} file ({reason}).") from None
-    raise TableError(f"unsupported file type; expected {SUFFIXES}.")
+        raise InputError(f"not a readable {suffix} file ({reason}).") from None
+    raise InputError(f"unsupported file type; expected {SUFFIXES}.")
 
 
 def _read_text(path: Path, header: bool | None, decimal: str | None) -> tuple[pandas.DataFrame, str]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = list(islice(file, 30))
     if any("\0" in line for line in lines):
-        raise TableError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
+        raise InputError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
     first = next((i for i, line in enumerate(lines, 1) if line.strip()), None)
     if first is None:
-        raise TableError("the file is empty; expected rows and columns.")
+        raise InputError("the file is empty; expected rows and columns.")
     mark = "\t" if path.suffix.lower() in (".tsv", ".tab") else find_separator(lines, decimal)
     top, *below = _split(lines, mark)
     if lacks_first_heading(top, below):
@@ -73,10 +70,10 @@ def _read_text(path: Path, header: bool | None, decimal: str | None) -> tuple[pa
     )  # fmt: skip
     frame.index = pandas.RangeIndex(1, len(frame) + 1, name="line")
     for i in frame.index[frame.apply(lambda column: column.str.contains("[\r\n]")).any(axis=1)][:1]:
-        raise TableError(f"line {i}: a cell has a line break, as where a quote is not closed; remove it.")
+        raise InputError(f"line {i}: a cell has a line break, as where a quote is not closed; remove it.")
     frame = frame.apply(lambda column: column.str.strip())
     for i in frame.index[frame[width] != ""][:1]:
-        raise TableError(f"line {i} has more cells than line {first}, which has {width}; remove a title above a table.")
+        raise InputError(f"line {i} has more cells than line {first}, which has {width}; remove a title above a table.")
     frame.loc[first] = [*top, ""]
     frame, read_as = with_header(frame.drop(columns=width), header, decimal)
     return frame, f"separator {_SEPARATORS[mark]}, {read_as}" if width > 1 else read_as
@@ -119,13 +116,13 @@ def with_header(cells: pandas.DataFrame, header: bool | None, decimal: str | Non
     is_row, unit = (cells != "").any(axis=1), cells.index.name
     cells, n_empty = cells[is_row], int((~is_row).sum())
     if cells.empty:
-        raise TableError("the file is empty; expected rows and columns.")
+        raise InputError("the file is empty; expected rows and columns.")
     first, *below = cells.iloc[:30].to_numpy().tolist()
     where = f"{unit} {cells.index[0]}"
     if header is None:
         header = has_header(first, below, decimal, where)
     if header and len(cells) == 1:
-        raise TableError("the file has a header but no rows below it.")
+        raise InputError("the file has a header but no rows below it.")
     names = first if header else [str(j) for j in range(len(first))]
     cells = cells.iloc[int(header) :]
     is_kept = np.array([bool(name) or any(cells[column] != "") for name, column in zip(names, cells, strict=True)])
@@ -146,7 +143,7 @@ def has_header(cells: Sequence[str], below: Sequence[Sequence[str]], decimal: st
         could_be_names |= sum(_rises(row[-len(named) :], decimal) for row in below) < len(below) / 2
     if could_be_names and below and first.lower() not in NAME_HEADINGS:
         which = f"its numbers ({shortlist(cells, 4)}) may be names of columns or a row of data"
-        raise TableError(f"{where}: {which}; say which with --header or --no-header.")
+        raise InputError(f"{where}: {which}; say which with --header or --no-header.")
     return first.lower() in NAME_HEADINGS
 
 
@@ -162,7 +159,7 @@ def _read_excel(
     with pandas.ExcelFile(path, engine="openpyxl", engine_kwargs={"read_only": False}) as book:
         name = str(book.sheet_names[0]) if sheet is None else sheet
         if name not in book.sheet_names:
-            raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {shortlist(book.sheet_names)}.")
+            raise InputError(f"there is no sheet {name!r} (--sheet); the sheets are {shortlist(book.sheet_names)}.")
         cells = pandas.read_excel(book, sheet_name=name, header=None, dtype=object, keep_default_na=False, na_values=[])
         n_hidden = sum(row.hidden for row in book.book[name].row_dimensions.values())
     cells.index = pandas.RangeIndex(1, len(cells) + 1, name="row")
@@ -179,10 +176,6 @@ def _read_excel(
     return frame, f"sheet {name!r}, {read_as}{hidden}"
 
 
-def _read_parquet(path: Path) -> tuple[pandas.DataFrame, str]:
-    return _numbered(pandas.read_parquet(path)), ""
-
-
 def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]:
     """The array of an .npy, or one of an .npz: the one asked for, the one called X, or the only one."""
     loaded = np.load(path, allow_pickle=False)
@@ -191,15 +184,15 @@ def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]
     else:
         with loaded:
             if "header.json" in loaded:
-                raise TableError("this is a posterior or a checkpoint of coaltree, not a table of data.")
+                raise InputError("this is a posterior or a checkpoint of coaltree, not a table of data.")
             tables = [name for name in loaded if name not in ("labels", "columns")]
             name = wanted or ("X" if "X" in tables or len(tables) != 1 else tables[0])
             if name not in tables:
-                raise TableError(f"the file contains the arrays {shortlist(tables)}; choose one with --array.")
+                raise InputError(f"the file contains the arrays {shortlist(tables)}; choose one with --array.")
             arrays = {part: loaded[part] for part in (name, "labels", "columns") if part in loaded}
     X = arrays[name]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise TableError(f"expected a table of numbers, not an array of shape {X.shape} and type {X.dtype}.")
+        raise InputError(f"expected a table of numbers, not an array of shape {X.shape} and type {X.dtype}.")
     frame = pandas.DataFrame(X, arrays.get("labels"), arrays.get("columns"))
     return _numbered(frame), "" if name == "X" else f"array {name!r}"
 
@@ -207,7 +200,7 @@ def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]
 def _numbered(frame: pandas.DataFrame) -> pandas.DataFrame:
     """The table with its rows numbered, and their names, if they have any, in a first column without heading."""
     if frame.empty:
-        raise TableError("the file is empty; expected rows and columns.")
+        raise InputError("the file is empty; expected rows and columns.")
     names = None if isinstance(frame.index, pandas.RangeIndex) else frame.index.astype(str)
     frame = frame.set_axis(list(map(str, frame)), axis=1).set_axis(pandas.RangeIndex(1, len(frame) + 1, name="row"))
     if names is not None:

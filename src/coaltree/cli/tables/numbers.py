@@ -66,15 +66,13 @@ def read_numbers(cells: Sequence[str], decimal: str | None) -> tuple[np.ndarray,
 
 def _read(observed: set[str], decimal: str | None) -> tuple[dict[str, float | None], str]:
     for mark in ("", *MARKS):
-        amounts = {cell: _without(mark, cell) if mark else cell for cell in observed}
-        texts = [amount for amount in amounts.values() if amount is not None]
-        if len(texts) == len(observed):
-            if decimal is None and _is_either(texts):
-                return {cell: None if _EITHER.search(cell) else number(cell) for cell in observed}, ""
-            for how, parse in (("", number), ("thousands set apart", _grouped)):
-                values = {cell: parse(str(amount), decimal) for cell, amount in amounts.items()}
-                if None not in values.values():
-                    return values, f"numbers with {mark}" if mark else how
+        texts = [_without(mark, cell) for cell in observed]
+        if decimal is None and _is_either(texts):
+            return {cell: None if _EITHER.search(cell) else number(cell) for cell in observed}, ""
+        values = {cell: _grouped(text, decimal) for cell, text in zip(observed, texts, strict=True)}
+        if None not in values.values():
+            are_plain = all(number(cell, decimal) is not None for cell in observed)
+            return values, f"numbers with {mark}" if mark else "" if are_plain else "thousands set apart"
     for yes, no in YES_NO:
         if observed and {cell.lower() for cell in observed} <= {yes, no}:
             return {cell: float(cell.lower() == yes) for cell in observed}, f"{yes} as 1, {no} as 0"
@@ -84,10 +82,10 @@ def _read(observed: set[str], decimal: str | None) -> tuple[dict[str, float | No
     return {cell: number(cell, decimal) for cell in observed}, ""
 
 
-def _without(mark: str, cell: str) -> str | None:
-    """The number in $12, -$12, 12 € or 12 %; None without the mark."""
+def _without(mark: str, cell: str) -> str:
+    """The number in $12, -$12, 12 € or 12 %; no number without the mark."""
     match = re.fullmatch(rf"([+-]?)(?:(.*?)\s*{re.escape(mark)}|{re.escape(mark)}\s*(.*))", cell)
-    return match and match[1] + (match[2] or match[3] or "")
+    return match[1] + (match[2] or match[3] or "") if match else ""
 
 
 def _is_either(cells: Collection[str]) -> bool:

@@ -19,7 +19,7 @@ from ..._runtime.formatting import escaped, shortened, shortlist
 from ...errors import InputError
 from ...model.data.table import Table, numbered
 from ...posterior.leaf_annotations import in_order
-from .files import NAME_HEADINGS, TableError, read_cells
+from .files import NAME_HEADINGS, read_cells
 from .numbers import advice, is_date, is_missing, read_numbers
 
 MAX_SHOWN = 6  # columns in the description of a table
@@ -77,8 +77,8 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
         return _with_roles(frame, read_as, options, path.name)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except TableError as error:  # names of columns may have line breaks; a message has none
-        raise InputError(escaped(" ".join(f"{path.name}: {error}".split()))) from None
+    except InputError as error:
+        raise InputError(escaped(f"{path.name}: {error}")) from None
 
 
 def column_hints(table: Table) -> list[str]:
@@ -110,7 +110,7 @@ def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, fi
     table = Table(values, tuple(labels), tuple(fitted))
     if options.transpose:
         if groups or errors is not None or annotations:
-            raise TableError("--groups, --errors and --label name columns about rows, which --transpose makes columns.")
+            raise InputError("--groups, --errors and --label name columns about rows, which --transpose makes columns.")
         table = Table(np.ascontiguousarray(values.T), tuple(fitted), tuple(labels))
 
     named_by = "their number, from 0" if index is None else f"the column {index!r}"
@@ -135,14 +135,14 @@ def _roles(frame: pandas.DataFrame, heading: str, options: TableOptions) -> tupl
     aside = {*single, *options.label, *options.drop}
     for name in (*single, *options.label, *options.drop, *options.columns):
         if name not in frame:
-            raise TableError(f"there is no column {name!r}; the columns are {shortlist(frame.columns)}.")
+            raise InputError(f"there is no column {name!r}; the columns are {shortlist(frame.columns)}.")
     index, first = options.names, frame.columns[0]
     is_free = len(frame.columns) > 1 and first not in {*aside, *options.columns}
     if index is None and is_free and (heading.lower() in NAME_HEADINGS or _are_names(frame[first], options.decimal)):
         index = first
     fitted = [name for name in dict.fromkeys(options.columns or frame.columns) if name not in {*aside, index}]
     if not fitted:
-        raise TableError(f"no column of numbers is left; the columns are {shortlist(frame.columns)}.")
+        raise InputError(f"no column of numbers is left; the columns are {shortlist(frame.columns)}.")
     return index, fitted
 
 
@@ -160,11 +160,12 @@ def _row_names(frame: pandas.DataFrame, index: str) -> list[str]:
     labels, place = _texts(frame[index]), {"": f"a row without name in column {index!r}"}
     for row, label in enumerate(labels):
         if label in place:
-            wrong = f"column {index!r} names the rows, but {_quoted(label)} is in {place[label]} and again in "
-            wrong = wrong + _place(frame, row) if label else f"{_place(frame, row)} has no name in column {index!r}"
+            again = f"'{shortened(label, 30)}' is in {place[label]} and again in {_place(frame, row)}"
+            none = f"{_place(frame, row)} has no name in column {index!r}"
+            wrong = f"column {index!r} names the rows, but {again}" if label else none
             same = f", or {_options('groups', [index])} where rows of one name measure the same thing" if label else ""
             advice = f"name the rows by another column with --names, or {_options('drop', [index])}{same}."
-            raise TableError(f"{wrong}; {advice}")
+            raise InputError(f"{wrong}; {advice}")
         place[label] = _place(frame, row)
     return labels
 
@@ -172,7 +173,7 @@ def _row_names(frame: pandas.DataFrame, index: str) -> list[str]:
 def _annotation(frame: pandas.DataFrame, name: str) -> list[str]:
     cells = ["" if is_missing(cell) else cell for cell in _texts(frame[name])]
     if not any(cells):
-        raise TableError(f"column {name!r} has only missing values; leave it out.")
+        raise InputError(f"column {name!r} has only missing values; leave it out.")
     return cells
 
 
@@ -196,7 +197,8 @@ def _values(frame: pandas.DataFrame, names: Sequence[str], decimal: str | None) 
     for name, (row, cell) in wrong.items():
         drop, label = (_options(option, list(wrong)) for option in ("drop", "label"))
         do = advice(cell) or f"correct it, leave text out with {drop}, or compare it with the clusters with {label}"
-        raise TableError(f"{_place(frame, row)}, column {_quoted(name)}: {_quoted(cell)} is not a number; {do}.")
+        where, what = f"{_place(frame, row)}, column '{shortened(name, 30)}'", f"'{shortened(cell, 30)}'"
+        raise InputError(f"{where}: {what} is not a number; {do}.")
     return values, ways
 
 
@@ -210,11 +212,6 @@ def _texts(column: pandas.Series) -> list[str]:
 
 def _place(frame: pandas.DataFrame, row: int) -> str:
     return f"{frame.index.name} {frame.index[row]}"
-
-
-def _quoted(cell: str) -> str:
-    """A cell or a column name in a message."""
-    return repr(cell) if len(cell) <= 30 else repr(f"{cell[:29]}…")
 
 
 def _options(option: str, names: Sequence[str]) -> str:
