@@ -815,9 +815,3 @@ class Posterior:
         from .io.archive import save
 
         save(self, path)
-
-
-def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:
-    """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
-    posterior._set(draws=posterior.draws._replace(log_weights=read_only(log_weights)))
-    return posterior
