@@ -752,6 +752,8 @@ COMMANDS = [
     (f"plot a -o {LONG}.png", "is no path."),
     (f"info {LONG}", "is no path."),
     ("info a\0b", "is no path."),
+    (f"info {'x/' * 3000}", ": File name too long."),
+    (f"report {'x/' * 3000}", ": File name too long."),
     ("plot a -o /proc/x.png", "cannot write /proc/x.png: "),
     ("report a -o /proc/x.html", "cannot write /proc/x.html: "),
     ("fit t.csv -o /proc/x", "cannot create the folder /proc/x ("),

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from .._runtime.formatting import escaped
+from .._runtime.formatting import escaped, shortened
 from ..errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning, is_interruption
 
 
@@ -74,6 +74,8 @@ def _in_words(error: BaseException, hint: str) -> tuple[str, int]:
         return str(error.__cause__ or "") or "interrupted.", 130
     if isinstance(error, MemoryError):
         return "out of memory; use fewer rows, columns or samples.", 1
+    if isinstance(error, OSError) and error.filename is not None:  # a path that no check has refused
+        return f"{shortened(str(error.filename), 80)}: {error.strerror}.", 2
     return f"{type(error).__name__}: {str(error) or 'no message'}{hint}", 1
 
 
