@@ -13,11 +13,7 @@ def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
     The fourth column follows from the first two and is not looked at.
     """
-    values = as_array("linkage", Z)
-    try:
-        matrix = values.astype(np.float64, casting="same_kind")
-    except (TypeError, ValueError):
-        raise InputError("A linkage must be a matrix of numbers, as scipy.cluster.hierarchy.linkage returns.") from None
+    matrix = as_array("linkage", Z, np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != 4 or len(matrix) == 0:
         raise InputError(f"A linkage must have shape (n-1, 4) with n at least 2, not {matrix.shape}.")
     joined = matrix[:, :2]

@@ -139,11 +139,7 @@ def check_children(children: ArrayLike, word: str = "merge") -> np.ndarray:
 
 def check_heights(times: ArrayLike, n_merges: int, word: str = "merge") -> np.ndarray:
     """Return times as a float64 copy, finite and not negative, or raise InputError naming the first that is not."""
-    values = as_array("times", times)
-    try:
-        checked = values.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"times must be {n_merges} numbers, one per {word}.") from None
+    checked = np.array(as_array("times", times, np.float64))
     if checked.shape != (n_merges,):
         raise InputError(f"times must have shape ({n_merges},), one per {word}, not {checked.shape}.")
     wrong = np.flatnonzero(~np.isfinite(checked) | (checked < 0))

@@ -289,11 +289,10 @@ class Tree(RootedTree):
         values, names, features = read_table(X)
         if len(values) != self.n:
             raise InputError(f"X has {len(values)} rows and the tree {self.n} leaves; give one row per leaf.")
-        if features is None:
+        has_same = set(names) == set(self._labels)
+        if features is None or (not has_same and names == default_labels(self.n)):  # an index that nobody gave
             return values
-        if set(names) != set(self._labels):
-            if tuple(names) == default_labels(self.n):  # an index that nobody gave
-                return values
+        if not has_same:
             raise InputError("The index of X names other rows than the leaves of the tree; use the tree's labels.")
         row_of = {name: row for row, name in enumerate(names)}
         return values[[row_of[label] for label in self._labels]]

@@ -149,7 +149,7 @@ def test_tree_that_is_a_deep_chain_in_every_method(deep):
         ([[0, 1], [1, 3]], [1, 2], None, "Merge 1 joins node 1, which merge 0 has already joined"),
         ([[0, 0], [1, 3]], [1, 2], None, "Merge 0 joins node 0, which merge 0 has already joined"),
         ([[0, 1], [2, 3]], [1], None, r"times must have shape \(2,\), one per merge, not \(1,\)"),
-        ([[0, 1]], "now", None, "times must be 1 numbers, one per merge"),
+        ([[0, 1]], "now", None, "times must be an array, or a sequence of values"),
         ([[0, 1], [2, 3]], [1, np.nan], None, "Merge 1 has time nan; times must be finite and not negative"),
         ([[0, 1], [2, 3]], [1, np.inf], None, "Merge 1 has time inf"),
         ([[0, 1], [2, 3]], [-1, 2], None, "Merge 0 has time -1.0"),
