@@ -45,7 +45,7 @@ def _rotate_left(x: np.uint64, k: int) -> np.uint64:
     return (x << np.uint64(k)) | (x >> np.uint64(64 - k))
 
 
-@jit
+@jit(inline="always")
 def next_uint64(state: np.ndarray) -> np.uint64:
     """Advance the stream and return 64 random bits."""
     result = _rotate_left(state[0] + state[3], 23) + state[0]

@@ -5,7 +5,7 @@ import numpy as np
 from .._runtime.jit import jit
 
 
-@jit
+@jit(inline="always")
 def sorted_places(values: np.ndarray) -> np.ndarray:
     """Places of the values from least to largest, ties in order, by merge sort."""
     places, spare = np.arange(values.size), np.empty(values.size, np.int64)

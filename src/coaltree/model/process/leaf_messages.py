@@ -90,7 +90,7 @@ def expected_var(walk: Walk) -> float:
     return float(walk.outward_var[walk.depth[0]] + walk.times[walk.path[walk.depth[0] - 1] - n])
 
 
-@jit
+@jit(inline="always")
 def _send_out(walk: Walk, sibling: int, k: int) -> None:
     """The outward message of a child of merge k: from its sibling, and from above if k is not the root."""
     n, depth = walk.times.size + 1, walk.depth[0]

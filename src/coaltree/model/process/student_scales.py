@@ -58,7 +58,7 @@ def _log_density(y: float, v: float, unit: float, half_d: float, half_df: float,
     return -half_df * (y + 1.0 / s) - half_d * math.log(total) - 0.5 * eps / total
 
 
-@jit
+@jit(inline="always")
 def draw_scale(s: float, v: float, unit: float, half_d: float, half_df: float, eps: float, state: np.ndarray) -> float:
     """One slice sampling update of s; stepping out ends, since the density falls on both sides."""
     y = math.log(s)

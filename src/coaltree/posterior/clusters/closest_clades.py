@@ -114,7 +114,7 @@ def _find(
             similarity[t, j] = shared[j] / union[j]
 
 
-@jit
+@jit(inline="always")
 def _take_closer(
     v: int,
     size: int,
@@ -138,7 +138,7 @@ def _take_closer(
             shared[j], union[j], nodes[j], is_had[j] = s, u, v, 2 * s > u and n_mostly == 1
 
 
-@jit
+@jit(inline="always")
 def _merge(at_a: int, n_a: int, at_b: int, n_b: int, sets: np.ndarray, counts: np.ndarray, merged: np.ndarray) -> int:
     """Merge the lists of the sides a and b into that of their parent, which begins where the first of them does."""
     first, end_a, end_b, n_merged = min(at_a, at_b), at_a + n_a, at_b + n_b, 0

@@ -12,7 +12,7 @@ from ...tree import merges
 _ROWS_PER_REMOVAL = 512  # of a matrix, after which leaves whose rows are done are taken out
 
 
-@jit
+@jit(inline="always")
 def exponents(n: int) -> np.ndarray:
     """(n + 1,) floor(log2(length)) for lengths up to n; 0 for 0."""
     exponent = np.zeros(n + 1, np.int64)
@@ -21,7 +21,7 @@ def exponents(n: int) -> np.ndarray:
     return exponent
 
 
-@jit
+@jit(inline="always")
 def fill_windows(window: np.ndarray) -> None:
     """Fill window (levels, n) from its first row, the gaps: entry (l, x) is the latest of 2^l gaps from x on."""
     n = window.shape[1]
@@ -82,7 +82,7 @@ def _mean_over_pairs(listed: np.ndarray, joined: np.ndarray, weights: np.ndarray
     return mean
 
 
-@jit
+@jit(inline="always")
 def _take_out(i: int, listed: np.ndarray, joined: np.ndarray, at: np.ndarray) -> None:
     """Leave only leaves from i on, and fill where they stand."""
     n_kept, value = 0, -np.inf

@@ -166,7 +166,7 @@ def _rough_log(x: float) -> float:
     return 0.6931471805599453 * (np.float64(x).view(np.int64) * 2.0**-52 - 1022.957)
 
 
-@jit
+@jit(inline="always")
 def log_mass_estimate(branch: Branch, target: Target) -> float:
     """Estimate log ∫ f over the branch: log f where it seems highest, less the log of the rates at which it falls.
 
@@ -208,7 +208,7 @@ def log_mass_estimate(branch: Branch, target: Target) -> float:
     return log_mass + excess
 
 
-@jit
+@jit(inline="always")
 def _guess_mode(branch: Branch, target: Target) -> float:
     """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
     target = borrow(target)
@@ -223,7 +223,7 @@ def _guess_mode(branch: Branch, target: Target) -> float:
     return min(branch.lower + 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0), branch.upper)
 
 
-@jit
+@jit(inline="always")
 def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float, float]:
     """Climb from t to within about a twentieth of a nat of the mode; returns t and `_height` there.
 
@@ -319,7 +319,7 @@ def _lift(shift: float) -> float:
     return 1.0 + shift * (1.0 + 0.5 * shift)
 
 
-@jit
+@jit(inline="always")
 def log_mass_of_short(branch: Branch, target: Target) -> float:
     """Log ∫ f over a branch on which v and f hardly change, by Gauss's rule of three points; NaN for other branches."""
     below, h = target.var_less_time + target.unit, branch.upper - branch.lower
@@ -387,7 +387,7 @@ def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse
     return log_mass
 
 
-@jit
+@jit(inline="always")
 def log_proposal(branch: Branch, proposals: Proposals, row: Int, t: float) -> float:
     """Log of the proposal's density at t, in the units of f."""
     proposals = borrow(proposals)

@@ -154,7 +154,7 @@ def add_path(cand: Candidates, nodes: np.ndarray, leaf: Int, c: Int, time: float
     cand.counts[0].candidates = end
 
 
-@jit
+@jit(inline="always")
 def add_scattered(
     cand: Candidates, nodes: np.ndarray, x: Int, time: float, most: Int, n_leaves: Int, state: np.ndarray
 ) -> None:

@@ -65,7 +65,7 @@ def _places(lin: Lineages, b: Int) -> tuple[Int, Int, Int]:
     return b, group, block
 
 
-@jit
+@jit(inline="always")
 def clear(lin: Lineages) -> None:
     """Remove every node."""
     for i in range(lin.sums.size):
@@ -75,7 +75,7 @@ def clear(lin: Lineages) -> None:
         lin.links[i].following = -1
 
 
-@jit
+@jit(inline="always")
 def _count(lin: Lineages, b: Int, number: float, t: float) -> None:
     """Add to the sums of all later bins of b's group, all later groups of its block, and all later blocks."""
     _, group, block = _places(lin, b)
@@ -107,7 +107,7 @@ def add(lin: Lineages, node: Int, t: float) -> None:
         links[after].preceding = node
 
 
-@jit
+@jit(inline="always")
 def remove(lin: Lineages, node: Int) -> None:
     """Remove a node."""
     lin = borrow(lin)
@@ -128,7 +128,7 @@ def count_and_area(lin: Lineages, m: float, t: float) -> tuple[float, float]:
     return k, k * t + (sums[b].time + sums[g].time + sums[h].time)
 
 
-@jit
+@jit(inline="always")
 def exact_area(lin: Lineages, m: float, t: float) -> float:
     """K(t), exactly."""
     lin = borrow(lin)

@@ -82,7 +82,7 @@ def _near_leaves(engine: Engine, block: np.ndarray, state: np.ndarray) -> np.nda
     return near
 
 
-@jit
+@jit(inline="always")
 def _gather(engine: Engine, block: np.ndarray, j: Int, near: np.ndarray, top: Int) -> None:
     """Make the candidates of the j-th leaf of a block, of which those before it are on the tree.
 

@@ -57,7 +57,7 @@ def _prior_of(half_df: float) -> Knots:
     return Knots(y, -half_df * (y + np.exp(-y)))
 
 
-@jit
+@jit(inline="always")
 def level_at(knots: Knots, y: float) -> float:
     """The log density at y; NaN outside, so that no move leads there or from there."""
     if not knots.y[0] <= y <= knots.y[knots.y.size - 1]:
@@ -87,7 +87,7 @@ def total_mass(knots: Knots) -> tuple[float, float]:
     return best, total
 
 
-@jit
+@jit(inline="always")
 def draw_from(knots: Knots, state: np.ndarray) -> float:
     """Draw y."""
     best, total = total_mass(knots)
@@ -108,7 +108,7 @@ def _level(engine: Engine, c: Int, m: float, scales: Scales, y: float) -> float:
     return log_total(engine.candidates, best) - scales.half_df * (y + math.exp(-y))
 
 
-@jit
+@jit(inline="always")
 def knots_of(engine: Engine, c: Int, m: float, scales: Scales) -> Knots:
     """Make the proposal of y for leaf c, whose candidates are made: evenly spaced knots, and more where its mass is."""
     ys, levels = np.empty(_MAX_KNOTS), np.empty(_MAX_KNOTS)
@@ -133,14 +133,14 @@ def knots_of(engine: Engine, c: Int, m: float, scales: Scales) -> Knots:
     return Knots(ys, levels)
 
 
-@jit
+@jit(inline="always")
 def _log_prior_over_proposal(knots: Knots, half_df: float, y: float) -> float:
     """log p(y) / q(y), up to a constant; NaN for a scale that is never proposed."""
     best, total = total_mass(knots)
     return best + math.log(total) - level_at(knots, y) - half_df * (y + math.exp(-y))
 
 
-@jit
+@jit(inline="always")
 def weigh_old_leaf(engine: Engine, c: Int, m: float, scales: Scales, knots: Knots, s: float, x: Int, t: float) -> float:
     """log f p(s) / q of a leaf where it was; NaN for what is never proposed, so that no move leads back."""
     cand, y, quadrature = engine.candidates, math.log(s), engine.rule.quadrature

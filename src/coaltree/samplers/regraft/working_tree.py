@@ -62,7 +62,7 @@ def merge(tree: WorkingTree, node: Int) -> None:
     nodes[node].size = nodes[left].size + nodes[right].size
 
 
-@jit
+@jit(inline="always")
 def refresh(tree: WorkingTree, node: Int) -> None:
     """Renew the messages from a node up to the root."""
     tree, node = borrow(tree), np.int64(node)
@@ -71,7 +71,7 @@ def refresh(tree: WorkingTree, node: Int) -> None:
         node = np.int64(tree.nodes[node].parent)
 
 
-@jit
+@jit(inline="always")
 def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) -> None:
     """Write a leaf's own message."""
     node = tree.nodes[leaf]
@@ -83,7 +83,7 @@ def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) 
         tree.mean[leaf, j] = values[j]
 
 
-@jit
+@jit(inline="always")
 def _depth_first(nodes: np.ndarray, root: Int, order: np.ndarray) -> None:
     """Write the inner nodes, parents before children and each subtree in one piece."""
     n_written = 0
