@@ -11,8 +11,7 @@ clusters and the agreement of chains are all means of these over the draws.
 T *has* A, one of several sets, if J_T(A) > 1/2, more leaves in common than not, and C_T(A) has no more than half of any
 other set.
 
-Going up the tree, every node has a list of the sets that it holds leaves of, with their numbers; the lists of two sides
-are merged as in a merge sort, O(n k) a draw for k sets, in memory O(n).
+Going up the tree, leaves of each set are counted under every node that holds leaves of several: O(n k) for k sets.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...tree.merges import layout, place_nodes
+from ...tree.merges import layout
 from ..trees.stacked import read_only
 
 
@@ -88,66 +87,33 @@ def _find(
     is_had: np.ndarray,
 ) -> None:
     n, k = len(numbers), len(sizes)
-    start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
-    length = np.empty(2 * n - 1, np.int64)  # of each node's list, which begins where its leaves do
-    sets, counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    size, counts = np.ones(2 * n - 1, np.int64), np.zeros((2 * n - 1, k), np.int32)  # leaves, and those of each set
     only = np.append(numbers, np.empty(n - 1, np.int64))  # the set that has all leaves under a node, -1 for none
-    merged = np.empty((k, 2), np.int64)
     shared, union = np.empty(k, np.int64), np.empty(k, np.int64)
     for t in range(len(children)):
-        place_nodes(children[t], size, start, gap)
         shared[:], union[:] = 0, 1
         for m in range(n - 1):
             a, b = children[t, m, 0], children[t, m, 1]
+            size[n + m] = size[a] + size[b]
             only[n + m] = only[a] if only[a] == only[b] else -1
-            if only[n + m] >= 0:  # closer to this set than its sides
+        for x in range(2 * n - 2):
+            v = children[t, x // 2, x % 2]
+            if only[n + x // 2] >= 0:  # what it is joined to is closer to this set
                 continue
-            for v in (a, b):
-                if v < n or only[v] >= 0:
-                    length[v], sets[start[v]], counts[start[v]] = only[v] >= 0, only[v], size[v]
-                here = slice(start[v], start[v] + length[v])
-                _take_closer(v, size[v], sets[here], counts[here], sizes, shared, union, nodes[t], is_had[t])
-            length[n + m] = _merge(start[a], length[a], start[b], length[b], sets, counts, merged)
+            n_mostly = 0  # sets of which it has more than half
+            for j in range(k):
+                if only[v] >= 0:
+                    counts[v, j] = size[v] if only[v] == j else 0
+                elif v >= n:
+                    counts[v, j] = counts[children[t, v - n, 0], j] + counts[children[t, v - n, 1], j]
+                n_mostly += 2 * counts[v, j] > sizes[j]
+            for j in range(k):
+                s = counts[v, j]
+                u = sizes[j] + size[v] - s
+                gain = s * union[j] - shared[j] * u
+                if gain > 0 or (gain == 0 and u < union[j]):
+                    shared[j], union[j], nodes[t, j], is_had[t, j] = s, u, v, 2 * s > u and n_mostly == 1
         for j in range(k):
             if sizes[j] == n:
                 shared[j], union[j], nodes[t, j], is_had[t, j] = n, n, 2 * n - 2, True
             similarity[t, j] = shared[j] / union[j]
-
-
-@jit(inline="always")
-def _take_closer(
-    v: int,
-    size: int,
-    sets: np.ndarray,
-    counts: np.ndarray,
-    sizes: np.ndarray,
-    shared: np.ndarray,
-    union: np.ndarray,
-    nodes: np.ndarray,
-    is_had: np.ndarray,
-) -> None:
-    """Make node v the closest one of the sets in its list to which it is closer than what was seen before."""
-    n_mostly = 0  # sets of which it has more than half
-    for e in range(len(sets)):
-        n_mostly += 2 * counts[e] > sizes[sets[e]]
-    for e in range(len(sets)):
-        j, s = sets[e], counts[e]
-        u = sizes[j] + size - s
-        gain = s * union[j] - shared[j] * u
-        if gain > 0 or (gain == 0 and u < union[j]):
-            shared[j], union[j], nodes[j], is_had[j] = s, u, v, 2 * s > u and n_mostly == 1
-
-
-@jit(inline="always")
-def _merge(at_a: int, n_a: int, at_b: int, n_b: int, sets: np.ndarray, counts: np.ndarray, merged: np.ndarray) -> int:
-    """Merge the lists of the sides a and b into that of their parent, which begins where the first of them does."""
-    first, end_a, end_b, n_merged = min(at_a, at_b), at_a + n_a, at_b + n_b, 0
-    while at_a < end_a or at_b < end_b:
-        takes_a = at_b == end_b or (at_a < end_a and sets[at_a] <= sets[at_b])
-        takes_b = at_a == end_a or (at_b < end_b and sets[at_b] <= sets[at_a])
-        merged[n_merged, 0] = sets[at_a] if takes_a else sets[at_b]
-        merged[n_merged, 1] = (counts[at_a] if takes_a else 0) + (counts[at_b] if takes_b else 0)
-        at_a, at_b, n_merged = at_a + takes_a, at_b + takes_b, n_merged + 1
-    sets[first : first + n_merged] = merged[:n_merged, 0]
-    counts[first : first + n_merged] = merged[:n_merged, 1]
-    return n_merged

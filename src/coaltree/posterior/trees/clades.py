@@ -7,11 +7,12 @@ keys of all its clades (two of K different ones are equal with probability K² /
     frequency of clade c:  f_c = Σ_t w_t [c in tree t]
 """
 
+from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ..._runtime.once import once
 from ...numerics.weighted import weighted_quantile
@@ -91,65 +92,27 @@ def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarra
     return mean
 
 
-@jit
-def leaves_under(children: np.ndarray, node: int) -> np.ndarray:
-    """The leaves below a node of one tree, in no promised order."""
-    n = len(children) + 1
-    stack = np.empty(n, np.int64)
-    leaves = np.empty(n, np.int64)
-    stack[0] = node
-    height, n_leaves = 1, 0
-    while height > 0:
-        height -= 1
-        c = stack[height]
-        if c < n:
-            leaves[n_leaves] = c
-            n_leaves += 1
-        else:
-            stack[height] = children[c - n, 0]
-            stack[height + 1] = children[c - n, 1]
-            height += 2
-    return leaves[:n_leaves]
-
-
-@jit
 def compatible(children: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Parents and sizes of leaves, root (n) and those clades (tree · (n-1) + merge) that contradict none before."""
     n = children.shape[1] + 1
-    parent, size = np.full(n + 1 + len(where), -1, np.int64), np.ones(n + 1 + len(where), np.int64)
-    count = np.zeros(len(size), np.int64)  # leaves of the clade in question under each node
-    inside, touched = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
-    parent[:n], size[n] = n, n
-    n_nodes = n + 1
-    for place in where:
-        leaves = leaves_under(children[place // (n - 1)], n + place % (n - 1))
-        n_inside, n_touched, done = len(leaves), 0, 0
-        for i in range(n_inside):
-            inside[i] = leaves[i]
-        while done < n_inside:
-            above = parent[inside[done]]
-            if count[above] == 0:
-                touched[n_touched] = above
-                n_touched += 1
-            count[above] += size[inside[done]]
+    parent, size = [n] * n + [-1], [1] * n + [n]
+    place = cache(lambda tree: layout(children[tree]))
+    for tree, merge in zip(*np.divmod(where, n - 1), strict=True):
+        inside = place(tree).leaves(n + merge).tolist()
+        n_leaves, count = len(inside), Counter[int]()  # leaves of the clade under each node
+        for node in inside:  # and under nodes that are found to be inside
+            above = parent[node]
+            count[above] += size[node]
             if count[above] == size[above]:
-                inside[n_inside] = above
-                n_inside += 1
-            done += 1
-        around, n_cut = -1, 0
-        for i in range(n_touched):
-            if count[touched[i]] < size[touched[i]]:
-                around = touched[i]
-                n_cut += 1
-        if n_cut == 1:  # it is made of whole children of one node
-            for i in range(n_inside):
-                if parent[inside[i]] == around:
-                    parent[inside[i]] = n_nodes
-            parent[n_nodes], size[n_nodes] = around, len(leaves)
-            n_nodes += 1
-        for i in range(n_touched):
-            count[touched[i]] = 0
-    return parent[:n_nodes], size[:n_nodes]
+                inside.append(above)
+        around = [node for node, n_shared in count.items() if n_shared < size[node]]
+        if len(around) == 1:  # it is made of whole children of one node
+            for node in inside:
+                if parent[node] == around[0]:
+                    parent[node] = len(parent)
+            parent.append(around[0])
+            size.append(n_leaves)
+    return np.array(parent), np.array(size)
 
 
 def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:

@@ -6,8 +6,9 @@ For a clade A of a reference tree and a drawn tree with clades C, its leaves and
 
 (Lemoine et al. 2018, rooted): a leaf of A leaves |A| - 1 to move and the root n - |A|, so that support is between 0
 and 1. Of the clades with the same leaves of A the smallest is best, which is a common ancestor of two neighbours of A
-in the drawn tree's order of leaves. For these there is one gap each, the latest merge between them, and it has the
-leaves of A as far as no later gap: a clade costs O(|A|), a tree O(Σ |A|), about n log n for a coalescent tree.
+in the drawn tree's order of leaves. For these there is one *gap* each, the latest merge between them, and it has the
+leaves of A as far as no later gap: a clade costs O(|A|), a tree O(Σ |A|), about n log n for a coalescent tree. Gaps are
+found in two looks at a table of the latest of 2^l merges between neighbours from each place on.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +21,6 @@ from ...numerics.weighted import pick_trees
 from ...tree import Tree
 from ...tree.merges import place_nodes
 from . import clades
-from .leaf_positions import exponents, fill_windows, latest
 from .stacked import read_only
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray) -> Transfer
     position = np.empty(n, np.int64)
     position[tree.leaf_order()] = np.arange(n)
     drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
-    distance = _transfers(np.array(tree.children), position, *drawn, nearby, closest)
+    exponent = np.frexp(np.arange(n + 1))[1].astype(np.int64) - 1  # floor(log2(length))
+    distance = _transfers(np.array(tree.children), position, *drawn, exponent, nearby, closest)
     return Transfers(distance, closest)
 
 
@@ -98,6 +99,7 @@ def _transfers(
     position: np.ndarray,
     children: np.ndarray,
     weights: np.ndarray,
+    exponent: np.ndarray,
     close: np.ndarray,
     closest: np.ndarray,
 ) -> np.ndarray:
@@ -108,7 +110,6 @@ def _transfers(
     own_size, own_start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
     own_gap = np.empty(n - 1, np.int32)
     place_nodes(pairs, own_size, own_start, own_gap)
-    exponent = exponents(n)
     window = np.empty((exponent[n] + 1, n), np.int32)
     at, merged = np.empty(n, np.int64), np.empty(n, np.int64)
     stack, stacked = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -116,7 +117,10 @@ def _transfers(
         if weights[t] == 0.0:
             continue
         place_nodes(children[t], size, start, window[0, : n - 1])
-        fill_windows(window)
+        for level in range(1, len(window)):
+            half = 1 << (level - 1)
+            for x in range(n - 2 * half):
+                window[level, x] = max(window[level - 1, x], window[level - 1, x + half])
         for i in range(n):
             at[position[i]] = start[i]  # where the leaves stand in the drawn tree, sorted clade by clade from here on
         for k in range(n - 1):
@@ -133,7 +137,7 @@ def _transfers(
             s = high - low
             for z in range(s):  # an assignment of a whole slice takes seconds to compile, for its error message
                 at[low + z] = merged[z]
-            ancestor = latest(window, exponent, merged[0], merged[s - 1])
+            ancestor = _latest(window, exponent, merged[0], merged[s - 1])
             least, nearest = size[n + ancestor] - s, ancestor
             if least > 0:
                 least, nearest = _closest(merged[:s], window, exponent, size, stack, stacked)
@@ -141,6 +145,14 @@ def _transfers(
             if least <= close[k]:
                 closest[k, t] = nearest
     return total
+
+
+@jit
+def _latest(window: np.ndarray, exponent: np.ndarray, low: int, high: int) -> int:
+    """The latest merge between positions low < high: two windows of 2^l gaps, l = floor(log2(high - low)), cover it."""
+    level = exponent[high - low]
+    last: int = max(window[level, low], window[level, high - (1 << level)])
+    return last
 
 
 @jit
@@ -155,7 +167,7 @@ def _closest(
     least, nearest, most = s - 1, -1, 1
     height = 0
     for x in range(s):
-        gap = latest(window, exponent, at[x], at[x + 1]) if x < s - 1 else n
+        gap = _latest(window, exponent, at[x], at[x + 1]) if x < s - 1 else n
         while height > 0 and stacked[height - 1] < gap:
             height -= 1
             merge = stacked[height]
