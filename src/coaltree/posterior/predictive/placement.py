@@ -120,10 +120,11 @@ def place(
             rows = slice(first, min(m, first + at_once))
             views = _views(posterior, table._replace(labels=table.labels[rows], values=table.values[rows]))
             work = partial(_on_tree, posterior, views, members, n_clades > 0)
-            sums = np.zeros((rows.stop - first, len(where)))
+            sums = np.zeros((len(where), rows.stop - first))
             placed.append(_summed(posterior, trees, np.log(prior_weights), sums, pool.map(work, trees.tolist(), rngs)))
-            for row in sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300):
-                best = np.argsort(-row, kind="stable")[:n_clades]
+            for row in np.ascontiguousarray((sums / np.maximum(sums.sum(axis=0), 1e-300)).T):
+                best = np.sort(np.argpartition(-row, min(n_clades, len(row) - 1))[:n_clades])
+                best = best[np.argsort(-row[best], kind="stable")]
                 best = best[row[best] > 0.0]
                 clades.append((row[best], where[best].tolist()))
             if watch is not None and time.monotonic() - began > _SECONDS_WITHOUT_BAR:
@@ -149,7 +150,7 @@ def _summed(
     posterior: "Posterior", trees: np.ndarray, log_prior: np.ndarray, sums: np.ndarray, placed: Iterable[_OnTree]
 ) -> tuple[np.ndarray, ...]:
     """Log density, weights of trees, nodes, times and classes; shares of the branches are added to `sums` by clade."""
-    m, s = len(sums), len(trees)
+    m, s = sums.shape[1], len(trees)
     log_weight, times, nodes = np.empty((m, s)), np.empty((m, s)), np.empty((m, s), np.int64)
     top, by_class = np.full(m, -np.inf), np.zeros((m, 1))
     for j, one in enumerate(placed):
@@ -158,8 +159,9 @@ def _summed(
         before, now = _ratio(top, higher)[:, None], _ratio(log_weight[:, j], higher)[:, None]
         top, by_class = higher, before * by_class + now * one.by_class
         if sums.size:
-            sums *= before
-            sums[:, _clades_of(posterior, trees[j])] += now * one.share
+            changed = np.flatnonzero(before[:, 0] < 1.0)
+            sums[:, changed] *= before[changed, 0]
+            sums[_clades_of(posterior, trees[j])] += (now * one.share).T
     weights = _ratio(log_weight, top[:, None])
     total = weights.sum(axis=1)
     return top + np.log(total), weights / total[:, None], nodes, times, by_class
