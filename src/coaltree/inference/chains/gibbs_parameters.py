@@ -19,7 +19,7 @@ from ...model.covariance import Components
 from ...model.draws import Merges, State
 from ...model.model import Model
 from ...model.process.coalescent import standardized_gaps
-from ...model.process.diffusion import contrasts, contrasts_at, log_likelihood
+from ...model.process.diffusion import contrasts, log_likelihood, messages
 from ...model.process.noise import (
     NoiseDraw,
     NoiseModel,
@@ -82,18 +82,17 @@ def _likelihood(model: Model, state: State) -> LogDensity:
 def _draw_together(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ with Φ integrated out, then Φ, then the scales."""
     tree = model.over_rows(state.tree)
-    at = contrasts_at(*tree, model.values)
     half_d, covariance = 0.5 * model.values.shape[1], state.covariance
 
     def log_density(variances: np.ndarray) -> float:
-        U, log_v = at(variances)
-        log_v += model.log_v_within(variances)
-        return covariance.log_marginal(model.statistics(covariance, U, variances)) - half_d * log_v
+        up = messages(*tree, model.values, variances)
+        log_v = float(np.log(up.v).sum()) + model.log_v_within(variances)
+        return covariance.log_marginal(model.statistics(covariance, up.U, variances)) - half_d * log_v
 
     for _ in range(n_repeats):
         noise = _draw_level(model.noise, state.noise, log_density, rng)
         variances = row_variances(model.noise, noise)
-        U, _ = at(variances)
+        U = contrasts(*tree, model.values, variances)
         covariance = covariance.update(model.statistics(covariance, U, variances), rng)
         state = state._replace(covariance=covariance, noise=noise)
         if noise.tail_scale is not None:
@@ -104,11 +103,12 @@ def _draw_together(model: Model, state: State, n_repeats: int, rng: np.random.Ge
 def _draw_noise(model: Model, state: State, n_repeats: int, rng: np.random.Generator) -> State:
     """λ and the scales given Φ."""
     (W, whitener), tree = model.whitened(state), model.over_rows(state.tree)
-    at, half_d = contrasts_at(*tree, W), 0.5 * model.values.shape[1]
+    half_d = 0.5 * model.values.shape[1]
 
     def log_density(variances: np.ndarray) -> float:
-        U, log_v = at(variances)
-        return -0.5 * float(np.vdot(U, U)) - half_d * log_v + model.log_within(whitener, variances)
+        up = messages(*tree, W, variances)
+        log_tree = -0.5 * float(np.vdot(up.U, up.U)) - half_d * float(np.log(up.v).sum())
+        return log_tree + model.log_within(whitener, variances)
 
     for _ in range(n_repeats):
         noise = _draw_level(model.noise, state.noise, log_density, rng)

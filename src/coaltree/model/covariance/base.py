@@ -208,8 +208,8 @@ class Covariance:
         return float(sum(self._prior(name).log_density(self._value(name)) for name in self.learnt))
 
     def statistics(self, U: np.ndarray) -> Statistics:
-        """What `update` needs of the contrasts U (n-1, d)."""
-        return Statistics(len(U), U.shape[1], None)
+        """What `update` needs of the contrasts U (n-1, d): UᵀU, or less where that is enough."""
+        return Statistics(len(U), U.shape[1], U.T @ U)
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> "Covariance":
         """Draw the learnt parameters given the contrasts (one exact or slice sampling step each)."""

@@ -260,9 +260,6 @@ class Full(_ConjugateCovariance):
         priors = {"Phi": InverseWishart(len(spread), start)} | adapted.priors
         return adapted._replaced(Phi=start if self.Phi is None else self.Phi, priors=priors)
 
-    def statistics(self, U: np.ndarray) -> Statistics:
-        return Statistics(len(U), U.shape[1], U.T @ U)
-
     def _sum_of_squares(self, statistics: Statistics) -> float:
         inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
         return float(np.vdot(inverse, statistics.value))

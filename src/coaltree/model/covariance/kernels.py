@@ -72,13 +72,6 @@ class KernelCovariance(LearnableCovariance):
         """Everything, but noise=0 means that there is none."""
         return tuple(name for name in self.parameters if name != "noise" or getattr(self, name) > 0)
 
-    def statistics(self, U: np.ndarray) -> Statistics:
-        """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle, zeros above."""
-        S = U.T @ U
-        S *= 2.0
-        S.ravel("K")[:: len(S) + 1] *= 0.5
-        return Statistics(len(U), U.shape[1], S)
-
     def _own_theta(self) -> dict[str, Any]:
         """The values of all parameters but the amplitude."""
         return {name: self._value(name) for name in self.parameters if name != "amplitude"}
@@ -143,8 +136,8 @@ def _dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] |
     log_det = 2.0 * float(np.log(chol.diagonal()).sum())
     if not math.isfinite(log_det):
         return None
-    inverse, _ = dpotri(chol, lower=1, overwrite_c=1)
-    return log_det, float((inverse * statistics.value).sum())
+    half, _ = dpotri(chol, lower=1, overwrite_c=1)  # K⁻¹, zeros above its diagonal
+    return log_det, float(2.0 * np.vdot(half.T, statistics.value) - half.diagonal() @ statistics.value.diagonal())
 
 
 def _checked_inputs(values: Any) -> np.ndarray | None:

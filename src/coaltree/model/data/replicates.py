@@ -110,8 +110,6 @@ def within_leaves(values: np.ndarray, error2: np.ndarray, replicates: Replicates
 
 def leaf_means(values: np.ndarray, leaf: np.ndarray) -> np.ndarray:
     """(n, d) mean of the rows of each leaf over what is observed; NaN where nothing is."""
-    seen = ~np.isnan(values)
-    total, number = np.zeros((2, int(leaf.max()) + 1, values.shape[1]))
-    np.add.at(total, leaf, np.where(seen, values, 0.0))
-    np.add.at(number, leaf, seen)
-    return np.where(number > 0, total / np.maximum(number, 1.0), np.nan)
+    from pandas import DataFrame
+
+    return np.asarray(DataFrame(values).groupby(leaf).mean())

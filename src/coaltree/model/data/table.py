@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._runtime.formatting import shortlist
+from ..._runtime.validation import as_array
 from ...errors import CoaltreeWarning, InputError
 
 
@@ -27,8 +28,6 @@ def as_frame(X: Any) -> Any:
     """A table of polars, PyArrow, xarray, … as a DataFrame, masked entries as NaN; all else as it is."""
     if isinstance(X, type):
         raise InputError(f"X must be a table of numbers, not the class {X.__name__}.")
-    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
-        X = np.ma.stack(X)
     if isinstance(X, np.ma.MaskedArray):
         return np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biuf" else X.astype(object), np.nan)
     kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
@@ -111,15 +110,13 @@ def aligned(name: str, values: Any, index: Any) -> Any:
     """One value for each row or column: a Series in the order of their index, all else as it stands."""
     if index is None or not hasattr(values, "iloc") or isinstance(values, type) or values.index.equals(index):
         return values
-    own = list(values.index)
-    place = {label: i for i, label in enumerate(map(str, own))}
-    wanted = [str(label) for label in index]
-    if len(place) < len(own) or len(own) != len(wanted) or any(label not in place for label in wanted):
+    own, wanted = values.index.map(str), list(map(str, index))
+    if not own.is_unique or sorted(own) != sorted(wanted):
         raise InputError(
             f"the index of {name} must name the same as X does, each once; give {name}.to_numpy() to take it as it "
             "stands."
         )
-    return values.iloc[[place[label] for label in wanted]]
+    return values.iloc[own.get_indexer(wanted)]
 
 
 def _numbers_of_frame(X: Any, names: tuple[str, ...]) -> np.ndarray:
@@ -134,14 +131,13 @@ def _numbers_of_frame(X: Any, names: tuple[str, ...]) -> np.ndarray:
 def _numbers_of_array(X: Any) -> np.ndarray:
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")
+    array = as_array("X", X)
+    if array.dtype.kind in "cmM":
+        raise InputError(f"X holds {array.dtype}; give real numbers, in a unit of your choice.")
     try:
-        array = np.asarray(X)
-        values = None if array.dtype.kind in "cmM" else array.astype(np.float64)
+        return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
-    if values is None:
-        raise InputError(f"X holds {array.dtype}; give real numbers, in a unit of your choice.")
-    return values
 
 
 def check_names(what: str, names: Iterable[str]) -> None:

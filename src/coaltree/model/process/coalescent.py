@@ -33,18 +33,21 @@ def log_prior(times: np.ndarray) -> Any:
 def simulate_tree(n: int, rng: np.random.Generator, labels: Iterable[Any] | None = None) -> Tree:
     """Draw a tree of n leaves from the coalescent, O(n)."""
     times = np.cumsum(rng.exponential(size=n - 1) / rates(n))
-    children = np.empty((n - 1, 2), dtype=np.int64)
-    lineages = np.arange(n)
-    first = rng.integers(0, np.arange(n, 1, -1))
-    second = rng.integers(0, np.arange(n - 1, 0, -1))
-    for k in range(n - 1):
-        m = n - k
-        i, j = first[k], second[k]
+    return Tree(simulate_merges(n, rng), times, labels)
+
+
+def simulate_merges(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the children (n-1, 2) of the merges alone: any two lineages are equally likely to be next."""
+    first = rng.integers(0, np.arange(n, 1, -1)).tolist()
+    second = rng.integers(0, np.arange(n - 1, 0, -1)).tolist()
+    lineages, children = list(range(n)), []
+    for i, j in zip(first, second, strict=True):
         j += j >= i  # a uniform ordered pair of distinct positions
-        children[k] = lineages[i], lineages[j]
-        lineages[i] = n + k
-        lineages[j] = lineages[m - 1]  # so that the m - 1 lineages left come first
-    return Tree(children, times, labels)
+        children.append((lineages[i], lineages[j]))
+        lineages[i] = n + len(children) - 1
+        lineages[j] = lineages[-1]
+        lineages.pop()
+    return np.array(children, dtype=np.int64).reshape(-1, 2)
 
 
 def lateness(children: np.ndarray) -> np.ndarray:
@@ -53,17 +56,3 @@ def lateness(children: np.ndarray) -> np.ndarray:
     late = np.empty(2 * n - 1)
     late[np.asarray(children)] = (1.0 / np.arange(n, 1, -1))[:, None]
     return late[:n]
-
-
-def mean_lateness(n: int, rng: np.random.Generator) -> float:
-    """The mean of `lateness` over the leaves of a tree drawn from the coalescent.
-
-    Any two of the lineages that are left are equally likely to merge next, whether they are single leaves or not.
-    """
-    single, total = n, 0.0
-    for m, u in zip(range(n, 1, -1), rng.random(n - 1).tolist(), strict=True):
-        both, one = single * (single - 1), 2 * single * (m - single)  # of m (m - 1) ordered pairs
-        joined = 2 if u * m * (m - 1) < both else 1 if u * m * (m - 1) < both + one else 0
-        single -= joined
-        total += joined / m
-    return total / n

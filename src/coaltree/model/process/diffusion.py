@@ -147,25 +147,6 @@ def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: 
     return up.U[up.v > 0.0]
 
 
-def contrasts_at(
-    children: np.ndarray, times: np.ndarray, X: np.ndarray
-) -> Callable[[Variances], tuple[np.ndarray, float]]:
-    """Contrasts of one tree under one set of leaf variances after another; the arrays are made once.
-
-    Called with variances (n,), returns U (n-1, p) and Σ log v, so that log p(X | tree) is, up to a constant,
-    -(d/2) Σ log v - ½ Σ u², of whitened X. U is overwritten by the next call.
-    """
-    children, times = np.ascontiguousarray(children), np.ascontiguousarray(times)
-    up = messages(children, times, X)
-
-    def at(leaf_var: Variances) -> tuple[np.ndarray, float]:
-        up.var[: len(X)] = leaf_var
-        _pass_up(children, times, *up)
-        return up.U, float(np.log(up.v).sum())
-
-    return at
-
-
 def squared_distances(W: np.ndarray) -> np.ndarray:
     """Return all squared distances between the rows of W (n, p), shape (n, n), by one matrix product.
 

@@ -30,7 +30,7 @@ from ...errors import InputError
 from ...model.covariance import Scaled
 from ...model.covariance.base import column_variances
 from ...model.model import Model
-from ...model.process.coalescent import lateness, mean_lateness
+from ...model.process.coalescent import lateness, simulate_merges
 from ...model.process.diffusion import Messages, messages, simulate_data
 from ...model.process.noise import row_variances
 from ...numerics.weighted import pick_trees
@@ -248,7 +248,7 @@ class _DrawnTree:
         log_scales, half_df = None, self._half_df
         if self._tail_scale is not None:
             log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
-        late = mean_lateness(len(self._leaf_children) + 1, rng)
+        late = float(lateness(simulate_merges(len(self._leaf_children) + 1, rng)).mean())
         return self._view(values, late, log_scales)
 
     def _view(self, values: Messages, late: float, log_scales: np.ndarray | None) -> View:

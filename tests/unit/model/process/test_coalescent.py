@@ -7,8 +7,8 @@ from coaltree.errors import InputError
 from coaltree.model.process.coalescent import (
     lateness,
     log_prior,
-    mean_lateness,
     rates,
+    simulate_merges,
     simulate_tree,
     standardized_gaps,
 )
@@ -72,11 +72,9 @@ def test_lateness_equals_the_transcription():
 
 def test_lateness_is_that_of_the_coalescent():
     rng = np.random.default_rng(1)
-    drawn = np.array([mean_lateness(30, rng) for _ in range(2000)])
-    of_trees = np.array([lateness(simulate_tree(30, rng).children).mean() for _ in range(2000)])
-    error = np.hypot(drawn.std(), of_trees.std()) / np.sqrt(2000)
-    assert abs(drawn.mean() - of_trees.mean()) < 4.0 * error
-    assert abs(np.log(drawn.std() / of_trees.std())) < 0.15
-    assert abs(mean_lateness(30, rng) - of_trees.mean()) < 10 * of_trees.std()
+    of_trees = np.array([lateness(simulate_merges(30, rng)).mean() for _ in range(2000)])
+    error = of_trees.std() / np.sqrt(2000)
+    m = np.arange(2, 31)  # P(a leaf is single among m of n) = m (m - 1) / (n (n - 1)), P(it joins then) = 2 / m
+    assert abs(of_trees.mean() - (2.0 * (m - 1) / m).sum() / (30 * 29)) < 4.0 * error
     caterpillar = [[0, 1], *([30 + k, k + 2] for k in range(28))]
     assert lateness(np.array(caterpillar)).mean() > of_trees.mean() + 10 * error  # negative control

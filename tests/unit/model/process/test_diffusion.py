@@ -45,17 +45,6 @@ def test_contrasts_are_independent_with_covariance_phi():
     assert (np.abs(found - wrong) / np.sqrt((wrong**2 + variance) / len(flat))).max() > 4.5
 
 
-def test_contrasts_under_many_variances_are_those_of_each():
-    rng, tree, _, X = random_case(3)
-    contrasts_at = diffusion.contrasts_at(tree.children, tree.times, X)
-    for _ in range(3):
-        variances = rng.exponential(size=len(X))
-        U, log_v = contrasts_at(variances)
-        np.testing.assert_allclose(U, diffusion.contrasts(tree.children, tree.times, X, variances), rtol=1e-12)
-        v = diffusion.messages(tree.children, tree.times, X, variances).v
-        assert log_v == pytest.approx(np.log(v).sum(), rel=1e-12)
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 def test_simulate_data_has_the_covariance_of_the_tree(noise):
     rng, tree, _, _ = random_case(2, n=5)
