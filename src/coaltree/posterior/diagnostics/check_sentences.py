@@ -42,9 +42,7 @@ def as_option(argument: str) -> str:
 
 
 def _tails(posterior: "Posterior", result: Result) -> Explained:
-    column = result.worst - (
-        1 if posterior.draws.tail_scale is None else 2
-    )  # -2: the scales of Student's noise, -1: all
+    column = result.worst - (1 if posterior.draws.tail_scale is None else 2)  # negative: all, or the noise's scales
     where = "" if column < 0 else f" in {_column(posterior, column)}"
     if result.z[result.worst] < 0.0:
         return f"large differences{where} are rarer than the model says, which matters little to the tree", ""
@@ -99,9 +97,8 @@ def _correlation(posterior: "Posterior", result: Result) -> Explained:
     d = len(posterior.model.coordinate_names)
     strongest = int(np.argmax(np.abs(result.z[:-1])))
     first, second = (_column(posterior, part[strongest]) for part in pairs_of(d))
-    beyond = (
-        "" if isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical) else " more than the model says"
-    )
+    is_free = isinstance(posterior.model.covariance, Diagonal | Scaled | Spherical)
+    beyond = "" if is_free else " more than the model says"
     correlation = f"(correlation {float(result.excess[strongest]):.2f})"
     seen = f"columns vary together{beyond}, {first} and {second} most {correlation}"
     if posterior.n >= rows_for_full(d):

@@ -76,12 +76,12 @@ def skewness(view: View) -> np.ndarray:
 def tails(view: View) -> np.ndarray:
     """Geary's ratio, root mean square by mean size of the contrasts, larger for heavy tails: of all columns, of each.
 
-    With Student's noise, first the spread of its log scales. Single columns are asked only where their variances are
-    learnt: one that varies less than the model says has heavy tails for no other reason.
+    With Student's noise, the spread of its log scales comes second. Single columns are asked only where their variances
+    are learnt: one that varies less than the model says has heavy tails for no other reason.
     """
     by_column = np.log(np.sqrt(np.square(view.C).mean(axis=0)) / np.abs(view.C).mean(axis=0))
     scales = () if view.log_scales is None else (view.log_scales.std(),)
-    return np.concatenate([scales, [by_column.mean()], by_column if view.learns_spread else ()])
+    return np.concatenate([[by_column.mean()], scales, by_column if view.learns_spread else ()])
 
 
 def single_rows(view: View) -> np.ndarray:
@@ -130,18 +130,13 @@ def compare_with_replicates(seen: np.ndarray, made: np.ndarray, weights: np.ndar
     return Result(p_value, worst, z, mean - made_mean, made_mean, unit)
 
 
-def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
-    """The size of what a check found in d columns; `has_scales` where the noise has Student's tails."""
+def size_of(name: str, result: Result, d: int) -> float:
+    """The size of what a check found in d columns."""
     excess = result.excess
     if name == "correlation":
         size = (d - 1) * ((result.expected[-1] + excess[-1]) ** 2 - result.expected[-1] ** 2)
     elif name == "skewness":
         size = np.abs(excess[:d]).mean() - _MEAN_ABS * result.sd[:d].mean()
     else:
-        size = excess[1 if name == "tails" and has_scales else 0]
+        size = excess[0]
     return max(float(size), 0.0)
-
-
-def at_heavy_tails(result: Result, *, has_scales: bool) -> Result:
-    """The result of tails that are heavy on average: where the worst entry is a lighter one, that of all columns."""
-    return result if result.z[result.worst] > 0.0 else result._replace(worst=1 if has_scales else 0)

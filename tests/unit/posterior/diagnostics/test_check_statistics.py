@@ -41,20 +41,19 @@ def result(excess, expected, sd=0.1):
 
 def test_size_is_of_the_statistic_and_not_of_its_standard_error():
     for sd in (0.01, 1.0):
-        found = size_of("correlation", result([0.5, 0.2, 0.3], [0.0, 0.0, 0.1], sd), 2, has_scales=False)
+        found = size_of("correlation", result([0.5, 0.2, 0.3], [0.0, 0.0, 0.1], sd), 2)
         assert found == pytest.approx(0.4**2 - 0.1**2)
-        assert size_of("tails", result([9.0, 0.2], [0.0, 0.0], sd), 5, has_scales=True) == pytest.approx(0.2)
+        assert size_of("tails", result([0.2, 9.0], [0.0, 0.0], sd), 5) == pytest.approx(0.2)
 
 
 def test_size_of_skewness_is_that_of_all_columns_less_chance():
     rng = np.random.default_rng(0)
     sd = 0.2
     by_chance = [
-        size_of("skewness", result(np.append(sd * rng.standard_normal(50), np.full(50, 9.0)), np.zeros(100), sd), 50,
-                has_scales=False)
+        size_of("skewness", result(np.append(sd * rng.standard_normal(50), np.full(50, 9.0)), np.zeros(100), sd), 50)
         for _ in range(200)
-    ]  # fmt: skip
+    ]
     assert np.mean(by_chance) < 0.02
-    one = size_of("skewness", result([0.5, 0, 0, 0, 0, 0], np.zeros(6), 0.0 + 1e-9), 3, has_scales=False)
-    both_ways = size_of("skewness", result([0.5, -0.5, 0.5, 0, 0, 0], np.zeros(6), 1e-9), 3, has_scales=False)
+    one = size_of("skewness", result([0.5, 0, 0, 0, 0, 0], np.zeros(6), 0.0 + 1e-9), 3)
+    both_ways = size_of("skewness", result([0.5, -0.5, 0.5, 0, 0, 0], np.zeros(6), 1e-9), 3)
     assert (one, both_ways) == (pytest.approx(0.5 / 3), pytest.approx(0.5))
