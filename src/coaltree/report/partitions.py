@@ -11,7 +11,7 @@ import numpy as np
 
 from ..posterior.clusters.answer import ClusterAnswer, answer_for
 from ..posterior.clusters.explanation import Explanation, columns_by_cluster, explain_partitions
-from ..posterior.clusters.stability import lower_end, similarity
+from ..posterior.clusters.stability import similarity
 from ..posterior.leaf_annotations import matched_places
 from ..posterior.posterior import Posterior
 from . import pixels
@@ -60,7 +60,7 @@ def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Clust
             "sizes": answer.stability.sizes.tolist(),
             "jaccard": [float(similarity(value)) for value in answer.stability.jaccard],
             "sideLeaves": np.flatnonzero(answer.in_no_clade).tolist(),
-            "low": [float(lower_end(value)) for value in answer.stability.interval[:, 0]],
+            "low": [float(similarity(value)) for value in answer.stability.interval[:, 0]],
             "high": answer.stability.interval[:, 1].round(2).tolist(),  # once: 0.4546 is not 0.455, and then 0.46
             "words": list(answer.stability.words),
             "colours": colours[k],

@@ -78,10 +78,11 @@ def clusters_in_words(answer: ClusterAnswer, leaves: str = "rows", most: int = 1
     if answer.n_clusters == 1:
         return f"1 cluster: all {len(answer.labels)} {leaves}"
     of = answer.stability
-    clusters = [
-        f"{size} {leaves if size > 1 else leaves_one(leaves)} ({stability.with_word(word, jaccard, low)})"
-        for size, jaccard, (low, _), word in zip(of.sizes, of.jaccard, of.interval, of.words, strict=True)
-    ]
+    clusters = []
+    for size, jaccard, (low, _), word in zip(of.sizes, of.jaccard, of.interval, of.words, strict=True):
+        in_spite = word == "doubtful" and jaccard >= stability.STABLE - 1e-12
+        mean = stability.similarity(jaccard) + (f", from {stability.similarity(low)}" if in_spite else "")
+        clusters.append(f"{size} {leaves if size > 1 else leaves_one(leaves)} ({word}, {mean})")
     rest = f", and {answer.n_clusters - most} more" if answer.n_clusters > most else ""
     return f"{answer.n_clusters} clusters: {', '.join(clusters[:most])}{rest}"
 

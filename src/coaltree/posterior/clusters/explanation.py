@@ -146,9 +146,8 @@ def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any
         drawn = np.array([step / unit for step in steps])  # (draws, 2, G, k)
     ends = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     columns = drawn.reshape(len(draws), -1).T
-    low, high = np.array([weighted_quantile(values, weights, ends) for values in columns]).T.reshape(
-        2, *drawn.shape[1:]
-    )
+    quantiles = np.array([weighted_quantile(values, weights, ends) for values in columns])
+    low, high = quantiles.T.reshape(2, *drawn.shape[1:])
     effect = np.tensordot(weights, drawn, 1)
     return Explanation(names, posterior.model.used_columns, members, sisters, effect, low, high)
 
@@ -179,14 +178,12 @@ def _closest(children: np.ndarray, group: np.ndarray) -> int:
 
 def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.ndarray:
     """(k,) standard deviation of each column within a group and its sister; the whole column counts as one row."""
-    values = model_values(posterior.model)
-    total = np.nanvar(values, axis=0)
-    squares, df = total.copy(), np.ones(values.shape[1])
+    values = np.ma.masked_invalid(model_values(posterior.model))
+    squares, df = values.var(axis=0).filled(0.0), np.ones(values.shape[1])
     for part in (values[group], values[sister]):
-        seen = np.count_nonzero(~np.isnan(part), axis=0)
-        mean = np.nansum(part, axis=0) / np.maximum(seen, 1)
-        squares += np.nansum(np.square(part - mean), axis=0)
-        df += np.maximum(seen - 1, 0)
+        n_seen = part.count(axis=0)
+        squares += n_seen * part.var(axis=0).filled(0.0)
+        df += np.maximum(n_seen - 1, 0)
     unit = np.sqrt(squares / df)
     return np.where(unit > 0.0, unit, 1.0)
 

@@ -59,24 +59,9 @@ class ClusterStability(NamedTuple):
 
 
 def similarity(jaccard: float) -> str:
-    """A mean similarity in two digits, on its side of the limits: 0.849 is not 0.85, which would be stable."""
-    return _in_two_digits(jaccard, (STABLE, DISSOLVED))
-
-
-def lower_end(jaccard: float) -> str:
-    """The lower end of an interval of similarities in two digits, on its side of the limit."""
-    return _in_two_digits(jaccard, (VALID,))
-
-
-def with_word(word: str, jaccard: float, low: float) -> str:
-    """Such as "stable, 0.97" or, where only the lower end of the interval is low, "doubtful, 0.97, from 0.62"."""
-    in_spite = word == "doubtful" and jaccard >= STABLE - 1e-12
-    return f"{word}, {similarity(jaccard)}{f', from {lower_end(low)}' if in_spite else ''}"
-
-
-def _in_two_digits(value: float, limits: tuple[float, ...]) -> str:
-    rounded = round(float(value), 2)
-    crosses = any(value < limit - 1e-12 and rounded >= limit for limit in limits)
+    """A similarity in two digits, on its side of the limits: 0.849 is not 0.85, which would be stable."""
+    rounded = round(float(jaccard), 2)
+    crosses = any(jaccard < limit - 1e-12 and rounded >= limit for limit in (STABLE, VALID, DISSOLVED))
     return f"{rounded - 0.01 if crosses else rounded:.2f}"
 
 
@@ -106,18 +91,12 @@ def stability_and_membership(
     ends = np.array([(1 - level) / 2, (1 + level) / 2, (1 - WORD_LEVEL) / 2])
     *interval, low = np.stack([weighted_quantile(values, weights, ends) for values in similar.T], axis=1)
     mean = np.minimum(weights @ similar, 1.0)
-    words = tuple(map(in_a_word, mean, low))
+    is_stable = (mean >= STABLE - 1e-12) & (low >= VALID - 1e-12)
+    words = np.where(is_stable, "stable", np.where(mean < DISSOLVED - 1e-12, "dissolved", "doubtful")).tolist()
     sizes = np.bincount(partition.numbers[partition.numbers >= 0])
-    stability = ClusterStability(partition.clusters, sizes, mean, np.stack(interval, axis=1), words)
+    stability = ClusterStability(partition.clusters, sizes, mean, np.stack(interval, axis=1), tuple(words))
     inside = times_inside(posterior.draws.children, nodes, weights)
     return stability, inside / np.maximum(inside.sum(axis=1, keepdims=True), 1.0)
-
-
-def in_a_word(jaccard: float, low: float) -> str:
-    """What the mean Jaccard similarity of a cluster, and the lower end of its 90 % interval, say of it."""
-    if jaccard >= STABLE - 1e-12 and low >= VALID - 1e-12:
-        return "stable"
-    return "doubtful" if jaccard >= DISSOLVED - 1e-12 else "dissolved"
 
 
 def coclustering(posterior: "Posterior", clusters: ArrayLike) -> np.ndarray:

@@ -26,7 +26,7 @@ from ...numerics.ess import MIN_DRAWS, mixing
 from ...numerics.weighted import effective_sample_size
 from ..clusters.closest_clades import closest_clades
 from ..posterior import Posterior
-from ..trees.clades import clade_table, weigh
+from ..trees.clades import clade_table, frequencies
 from .ess import by_chain, last_of_chains, topology_ess
 from .watched import evenly_spaced, in_words, is_covariance, watched
 
@@ -56,6 +56,11 @@ _MEANING = {
     "good": "their clusters are the same, but times and parameters may change in a longer run",
     "poor": "they disagree about the clusters, which may change in a longer run",
     "unknown": "clusters, times and parameters may change in a longer run",
+}
+_HEADINGS = {
+    "good": "No sign of poor convergence",
+    "poor": "The run may be too short",
+    "unknown": "Convergence is unknown",
 }
 OF_SMALL_GROUPS = {"split_frequency_sd", "topology_ess"}  # no run waits for them
 
@@ -119,8 +124,6 @@ def _worst(key: str, by_name: Mapping[str, Mapping[str, float]], names: list[str
 def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
     flat = draws.reshape(len(draws), -1)
-    if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
-        flat = draws[:, *np.tril_indices(draws.shape[1])]
     shown = evenly_spaced(flat.shape[1], MAX_ENTRIES)
     stacked = np.moveaxis(flat[:, shown][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
@@ -143,13 +146,13 @@ def split_frequency_sd_of(post: Posterior, min_frequency: float = 0.1) -> float:
 
     Clades count that reach `min_frequency` in some chain, the whole leaf set apart, which has no choice. NaN for one.
     """
-    ids, weights, chains = clade_table(post).ids, post.weights, by_chain(post.draws.chain)
+    table, weights, chains = clade_table(post), post.weights, by_chain(post.draws.chain)
     if len(chains) < 2:
         return math.nan
-    n_clades = int(ids.max()) + 1
-    frequency = np.stack([weigh(ids[draws], weights[draws] / weights[draws].sum(), n_clades) for draws in chains])
+    of_chains = [(table._replace(ids=table.ids[draws]), weights[draws] / weights[draws].sum()) for draws in chains]
+    frequency = np.stack([frequencies(*of_chain) for of_chain in of_chains])
     counts = frequency.max(axis=0) >= min_frequency - 1e-12
-    counts[ids[0, -1]] = False
+    counts[table.ids[0, -1]] = False
     return float(frequency[:, counts].std(axis=0, ddof=1).mean()) if counts.any() else 0.0
 
 
@@ -210,7 +213,7 @@ def summarize(posterior: Posterior) -> Summary:
     scalars: dict[str, dict[str, float]] = {}
     if n_trees == 1 or not (posterior.draws.is_chain or not posterior.draws.has_equal_weights):
         text = "One tree, or trees of which it is not known whether they are independent; coaltree.fit gives chains."
-        return Summary("Convergence is unknown", text, "unknown", shown, scalars)
+        return Summary(_HEADINGS["unknown"], text, "unknown", shown, scalars)
     if not posterior.draws.has_equal_weights:
         shown = [Figure("weighted_ess", effective_sample_size(posterior.weights))]
         text = f"{count(n_trees, 'weighted tree')}."
@@ -228,11 +231,8 @@ def summarize(posterior: Posterior) -> Summary:
     grades = {figure.grade for figure in shown if figure.key not in OF_SMALL_GROUPS}
     if "poor" not in grades and any(figure.grade == "poor" for figure in shown):
         text += " Clusters and scalars have converged, supports of small groups have not."
-    if "poor" in grades:
-        return Summary("The run may be too short", text, "poor", shown, scalars)
-    if "good" in grades:
-        return Summary("No sign of poor convergence", text, "good", shown, scalars)
-    return Summary("Convergence is unknown", text, "unknown", shown, scalars)
+    grade = next((grade for grade in ("poor", "good") if grade in grades), "unknown")
+    return Summary(_HEADINGS[grade], text, grade, shown, scalars)
 
 
 def warn_if_poor(figures: Iterable[Figure], increase: tuple[str, ...], stacklevel: int = 2) -> None:

@@ -37,12 +37,9 @@ def find_outliers(posterior: "Posterior", n_rows: int = 5) -> list[Outlier]:
     probability = posterior.weights @ (relative >= MIN_RELATIVE_VARIANCE)
     score = posterior.weights @ relative
     order = [i for i in np.argsort(-score, kind="stable") if probability[i] > 0.5][:n_rows]
-    leaf = (
-        [None] * len(score)
-        if posterior.model.leaves.groups is None
-        else [posterior.labels[i] for i in posterior.model.leaves.groups]
-    )
-    return [Outlier(posterior.model.table.labels[i], float(score[i]), float(probability[i]), leaf[i]) for i in order]
+    rows, groups = posterior.model.table.labels, posterior.model.leaves.groups
+    leaf = [None if groups is None else posterior.labels[groups[i]] for i in order]
+    return [Outlier(rows[i], float(score[i]), float(probability[i]), of) for i, of in zip(order, leaf, strict=True)]
 
 
 def describe_rows(posterior: "Posterior") -> str | None:

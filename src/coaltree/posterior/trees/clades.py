@@ -56,7 +56,7 @@ def enumerate_clades(children: np.ndarray) -> CladeTable:
 
 def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
     """(K,) f_c = Σ_t w_t [c in tree t]."""
-    return weigh(table.ids, weights, len(table.keys))
+    return np.bincount(table.ids.ravel(), np.repeat(weights, table.ids.shape[1]), len(table.keys))
 
 
 def find(table: CladeTable, tree: Tree) -> np.ndarray:
@@ -113,8 +113,3 @@ def compatible(children: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.
             parent.append(around[0])
             size.append(n_leaves)
     return np.array(parent), np.array(size)
-
-
-def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:
-    """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
-    return np.bincount(ids.ravel(), np.repeat(weights, ids.shape[1]), n_clades)

@@ -72,17 +72,12 @@ class ConsensusTree(RootedTree):
 def mcc_tree(posterior: "Posterior") -> Tree:
     """The tree of maximum clade credibility, at median times."""
     table, weights = clades.clade_table(posterior), posterior.weights
-    best = most_credible(table, weights)
+    with np.errstate(divide="ignore"):
+        log_frequency = np.log(clades.frequencies(table, weights))
+    best = int(np.argmax(np.cumsum(log_frequency[table.ids], axis=1)[:, -1]))  # one after the other: equal trees tie
     median = clades.time_medians(table, posterior.draws.times, weights, table.ids[best])
     pairs = side_by_side(posterior.draws.children[best], name_rank(posterior.labels), posterior.model)
     return unchecked_tree(*merges.in_order_of_time(pairs, raised(merges.parents(pairs), median)), posterior.labels)
-
-
-def most_credible(table: clades.CladeTable, weights: np.ndarray) -> int:
-    """The number of the tree with the highest Σ_k log f(clade of merge k)."""
-    with np.errstate(divide="ignore"):
-        log_frequency = np.log(clades.frequencies(table, weights))
-    return int(np.argmax(np.cumsum(log_frequency[table.ids], axis=1)[:, -1]))  # one after the other: equal trees tie
 
 
 def raised(parents: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ Clades are kept in order of their share of the draws, down to a fifth, each unle
 clades of more than half of the draws are among them.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,15 +16,8 @@ if TYPE_CHECKING:
 MIN_SUPPORT = 0.2  # share of the draws that a clade needs to be kept
 
 
-class Frame(NamedTuple):
-    """A binary tree that has all kept clades, and any others where these leave it open."""
-
-    children: np.ndarray  # (n-1, 2)
-    depth: np.ndarray  # (n-1,) how many kept clades hold each merge
-
-
-def extended_majority(posterior: "Posterior") -> Frame:
-    """Keep the clades of the extended majority-rule tree."""
+def extended_majority(posterior: "Posterior") -> tuple[np.ndarray, np.ndarray]:
+    """Children (n-1, 2) of a binary tree with all kept clades, and (n-1,) how many of these hold each merge."""
     n, table = posterior.n, clades.clade_table(posterior)
     frequency = clades.frequencies(table, posterior.weights)
     kept = np.flatnonzero((frequency > MIN_SUPPORT) & (table.sizes < n))
@@ -41,4 +34,4 @@ def extended_majority(posterior: "Posterior") -> Frame:
             pairs.append((node[parent], node[v]))
             depths.append(depth[parent])
         node[parent] = node[v] if node[parent] < 0 else n + len(pairs) - 1
-    return Frame(np.array(pairs), np.array(depths))
+    return np.array(pairs), np.array(depths)

@@ -29,7 +29,7 @@ from ...tree import Tree, merges, unchecked_tree
 from ...tree.cut import name_rank
 from .clades import clade_table
 from .consensus import mcc_tree, raised
-from .extended_majority import Frame, extended_majority
+from .extended_majority import extended_majority
 from .leaf_order import side_by_side
 from .leaf_positions import mean_over_pairs
 from .stacked import read_only
@@ -106,7 +106,7 @@ def mean_tree(posterior: "Posterior") -> Tree:
     if len(picked) == 1:
         children, heights, mean = draws.children[0], draws.log_sizes[0], times[0]
     else:
-        children, heights = average_linkage(draws, extended_majority(posterior), name_rank(labels))
+        children, heights = average_linkage(draws, *extended_majority(posterior), name_rank(labels))
         children, heights = merges.in_order_of_time(children, heights)
         tree = unchecked_tree(children, heights, labels)
         mean = raised(tree.parents, _mean_times(tree, draws, times))
@@ -116,8 +116,12 @@ def mean_tree(posterior: "Posterior") -> Tree:
     return MeanTree(children, mean, labels, heights, draws)
 
 
-def average_linkage(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Children (n-1, 2) and heights (n-1,) of the average linkage of D̄ inside the frame; `rank` (n,) decides ties.
+def average_linkage(
+    draws: DrawnTrees, frame: np.ndarray, depth: np.ndarray, rank: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Children (n-1, 2) and heights (n-1,) of the average linkage of D̄ inside a frame; `rank` (n,) decides ties.
+
+    The frame has the kept clades: children (n-1, 2) of a tree, and (n-1,) how many kept clades hold each merge.
 
     It is average linkage of D̄ - c · depth(i, j), depth the number of kept clades that hold both leaves and c more than
     any D̄: all pairs within a clade come before any pair across its border. A height is the mean D̄ between the two
@@ -127,10 +131,10 @@ def average_linkage(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[
 
     n, step = len(rank), np.log(len(rank)) + 1.0
     number = np.append(rank, np.arange(n, 2 * n - 1))  # SciPy breaks ties by number
-    shallow = (frame.depth.max() - frame.depth).astype(np.float64)
+    shallow = (depth.max() - depth).astype(np.float64)
     Z = linkage(
         mean_over_pairs(
-            number[np.concatenate([draws.children, frame.children[None]])],
+            number[np.concatenate([draws.children, frame[None]])],
             np.concatenate([draws.log_sizes, shallow[None]]),
             np.append(draws.weights, step),
         ),
@@ -150,12 +154,10 @@ def _mean_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> np.ndarray:
     next heights.
     """
     closest = transfers(tree, draws.children, draws.weights).closest
-    sums = np.zeros((2, tree.n - 1))
-    for w, drawn, merge in zip(draws.weights, times, closest.T, strict=True):
-        is_close = merge >= 0
-        sums[:, is_close] += w * drawn[merge[is_close]] ** np.arange(2)[:, None]
-    is_known = sums[0] > 0.0
-    mean = sums[1] / np.where(is_known, sums[0], 1.0)
+    weight = np.where(closest >= 0, draws.weights, 0.0)
+    total = weight.sum(axis=1)
+    is_known = total > 0.0
+    mean = (weight * times[np.arange(len(times)), closest]).sum(axis=1) / np.where(is_known, total, 1.0)
     return np.asarray(np.where(is_known, mean, np.interp(tree.times, tree.times[is_known], mean[is_known])))
 
 

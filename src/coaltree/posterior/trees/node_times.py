@@ -36,11 +36,6 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarra
     return summary[:, 0], summary[:, 1:]
 
 
-def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
-    """Whether draws with this Σ w and Σ w² count as 2 / (1 - level), so that each tail of an interval holds one."""
-    return np.asarray((total**2 >= 2 / (1 - level) * (1 - 1e-9) * squares) & (squares > 0))
-
-
 def _summaries(
     posterior: "Posterior",
     tree: Tree,
@@ -54,7 +49,7 @@ def _summaries(
     for k, merge in enumerate(transfers_of_draws(posterior, tree).closest):
         close = np.flatnonzero(merge >= 0)
         w = weights[close]
-        if enough_draws(w.sum(), np.square(w).sum(), level):
+        if len(w) and w.sum() ** 2 >= 2 / (1 - level) * (1 - 1e-9) * np.square(w).sum():  # a draw for each tail
             answer[k] = summary(times[close, merge[close]], w)
     parents = tree.parents
     lifted = np.column_stack([raised(parents, column) for column in np.nan_to_num(answer).T])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where those of all draws need more, fewer are taken
 _MIN_DRAWS = 100  # a support then has a standard error of 0.05 at most
-MAX_RELATIVE_DISTANCE = 0.25  # of a clade that counts as the same one with a few leaves moved
+MAX_RELATIVE_DISTANCE = 0.25  # up to which another clade counts as the same one with a few leaves moved
 
 
 class Transfers(NamedTuple):
@@ -45,7 +45,7 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray) -> Transfer
     """
     n = tree.n
     closest = np.full((n - 1, len(children)), -1, np.int32)
-    nearby = close(tree.sizes[n:], n)
+    nearby = (MAX_RELATIVE_DISTANCE * greatest(tree.sizes[n:], n)).astype(np.int64)
     position = np.empty(n, np.int64)
     position[tree.leaf_order()] = np.arange(n)
     drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
@@ -83,14 +83,9 @@ def transfer_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
     return np.asarray(np.clip(1.0 - distance / greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0))
 
 
-def greatest(sizes: np.ndarray | int, n: int) -> np.ndarray:
+def greatest(sizes: np.ndarray, n: int) -> np.ndarray:
     """min(|A| - 1, n - |A|), but 1 for the root, whose distance is 0."""
     return np.asarray(np.maximum(np.minimum(sizes - 1, n - sizes), 1))
-
-
-def close(sizes: np.ndarray | int, n: int) -> np.ndarray:
-    """The distance up to which another clade counts as the same one with a few leaves moved."""
-    return (MAX_RELATIVE_DISTANCE * greatest(sizes, n)).astype(np.int64)
 
 
 @jit

@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import linkage
 import coaltree as ct
 from coaltree.posterior.of_trees import posterior_of_trees
 from coaltree.posterior.trees import mean_tree as module
-from coaltree.posterior.trees.extended_majority import MIN_SUPPORT, Frame
+from coaltree.posterior.trees.extended_majority import MIN_SUPPORT
 from coaltree.posterior.trees.mean_tree import DrawnTrees, average_linkage
 from coaltree.tree.cut import name_rank
 from tests.posteriors import leaf_sets, listed, random_posterior, renumbered, stacked, times_of
@@ -233,8 +233,8 @@ def of_posterior(seed, n=12):
 @pytest.mark.parametrize("seed", range(3))
 def test_average_linkage_without_kept_clades_is_scipys(seed):
     post, draws = of_posterior(seed)
-    open_frame = Frame(post.draws.children[0], np.zeros(11, dtype=np.int64))
-    children, heights = average_linkage(draws, open_frame, np.arange(12))
+    depth = np.zeros(11, dtype=np.int64)  # no kept clade
+    children, heights = average_linkage(draws, post.draws.children[0], depth, np.arange(12))
     mean = np.average([tree.cophenetic() for tree in with_sizes_as_times(post)], axis=0)
     Z = linkage(mean[np.triu_indices(12, 1)], "average")
     np.testing.assert_array_equal(children, Z[:, :2])
@@ -249,7 +249,7 @@ def test_average_linkage_has_all_clades_of_a_full_frame():
     for k in range(10, -1, -1):
         above = other.parents[12 + k]
         depth[k] = 0 if above < 0 else depth[above - 12] + 1
-    children, heights = average_linkage(draws, Frame(other.children, depth), np.random.default_rng(0).permutation(12))
+    children, heights = average_linkage(draws, other.children, depth, np.random.default_rng(0).permutation(12))
     sets = summaries.clades(children.tolist())
     assert set(sets) == set(summaries.clades(other.children.tolist()))
     assert all(heights[a] <= heights[b] for a, one in enumerate(sets) for b, two in enumerate(sets) if one < two)
