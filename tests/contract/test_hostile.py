@@ -17,7 +17,6 @@ import struct
 import subprocess
 import sys
 import warnings
-import zipfile
 import zlib
 from functools import partial
 from unittest import mock
@@ -61,7 +60,7 @@ def post():
     return hostile.small_posterior()
 
 
-@case("is a posterior or a checkpoint, which is never overwritten; choose another name.")
+@case("is the name of a posterior or a checkpoint; choose another one, such as report.html.")
 def report_over_a_posterior(folder):
     path = folder / "posterior.npz"
     post().save(path)
@@ -99,13 +98,6 @@ def content_nested_without_end(folder):
     content = '{"tuple": [' * 20_000 + "1" + "]}" * 20_000
     head = f'{{"format": "coaltree posterior", "version": {POSTERIOR}, "written_by": {{}}, "content": '
     posterior_with(folder, head + content + "}")
-
-
-@case("is damaged and cannot be read (a member is compressed).")
-def posterior_bomb(folder):
-    """A thousand times as large in memory as on disk."""
-    members = {"times.npy": hostile.npy_header((10**6,)) + bytes(8 * 10**6)}
-    posterior_with(folder, HEADER, members, compression=zipfile.ZIP_DEFLATED)
 
 
 @case("is damaged and cannot be read (")
@@ -374,25 +366,28 @@ CALLS = [
     ),
     ("1000000000 rows of 3 columns would need 372.0 GB of memory", lambda folder: ct.simulate(10**9, 3)),
     (
-        "a non-negative int below 2**1024, a numpy.random.Generator or None, not a number of thousands of digits.",
+        "an int from 0 to 2**1024 - 1, a numpy.random.Generator or None, not 0x",
         lambda folder: ct.fit(data(), random_state=10**5000),
     ),
     ("path must be a path, such as 'tree/posterior.npz', not 3.", lambda folder: ct.load(3)),
     ("path must be a path, such as 'tree/posterior.npz', not None.", lambda folder: ct.load(None)),
     ("path must be a path, such as 'tree/posterior.npz', not b'x'.", lambda folder: ct.load(b"x")),
-    ("path must be a path, which 'a\\x00b' is not.", lambda folder: ct.load("a\0b")),
+    ("path must be a path, such as 'tree/posterior.npz', not 'a\\x00b'.", lambda folder: ct.load("a\0b")),
     ("it is a folder or a device; choose another path.", lambda folder: post().save("/dev/null")),
     ("it is a folder or a device; choose another path.", lambda folder: post().save(folder)),
-    ("checkpoint must be a path, which 'a\\x00b' is not.", lambda folder: ct.fit(data(), checkpoint="a\0b")),
+    (
+        "checkpoint must be a path, such as ",
+        lambda folder: ct.fit(data(), checkpoint="a\0b"),
+    ),
     (": File name too long.", lambda folder: ct.fit(data(), checkpoint=folder / ("x" * 300))),
     ("cannot write /proc/x: ", lambda folder: ct.fit(data(), checkpoint="/proc/x")),
-    ("path must be a path, which 'a\\x00b' is not.", lambda folder: write_report(post(), "a\0b")),
+    ("path must be a path, such as 'tree/posterior.npz', not 'a\\x00b'.", lambda folder: write_report(post(), "a\0b")),
     (
         "is damaged and cannot be read ('version').",
         lambda folder: posterior_with(folder, {"format": "coaltree posterior"}),
     ),
     (
-        f"in format 99, and this version reads format {POSTERIOR}; update coaltree.",
+        f"in format 99, and this version reads format {POSTERIOR}.",
         lambda folder: posterior_with(folder, header_with(version=99)),
     ),
     (
@@ -462,8 +457,8 @@ CALLS = [
         lambda folder: ct.fit(data(), noise=1e300),
     ),
     (
-        "n_jobs must be a whole number other than 0, at most 10000 (-1: every processor), or None, not 1000000000.",
-        lambda folder: ct.fit(data(), n_jobs=10**9),
+        "n_jobs must be a whole number other than 0 (-1: every processor), or None, not 0.",
+        lambda folder: ct.fit(data(), n_jobs=0),
     ),
     (
         "has half of a surrogate pair, which no file can hold.",
@@ -480,7 +475,7 @@ CALLS = [
         lambda folder: ct.fit(data(), groups=["a", "a", "b", "b", "c", "\ud800"]),
     ),
     (
-        "random_state must be a non-negative int below 2**1024, a numpy.random.Generator or None, not SeedSequence(",
+        "random_state must be an int from 0 to 2**1024 - 1, a numpy.random.Generator or None, not SeedSequence(",
         lambda folder: ct.fit(data(), random_state=np.random.SeedSequence(1)),
     ),
     (
@@ -495,8 +490,8 @@ CALLS = [
         "transform: Strange must return one row of finite numbers for each row.",
         lambda folder: ct.fit(data(), transform=Strange(data()[:3])),
     ),
-    ("path must be a path, which '' is not.", lambda folder: post().save("")),
-    ("checkpoint must be a path, which '' is not.", lambda folder: ct.fit(data(), checkpoint="")),
+    ("path must be a path, such as 'tree/posterior.npz', not ''.", lambda folder: post().save("")),
+    ("checkpoint must be a path, such as 'tree/posterior.npz', not ''.", lambda folder: ct.fit(data(), checkpoint="")),
     (TOO_LARGE, lambda folder: ct.fit(data(40) * [1, 1e200, 1])),
     (
         "every column of X is constant, but for rounding, so nothing tells its rows apart; check the table.",
@@ -721,17 +716,17 @@ def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
 # --- commands ---------------------------------------------------------------------------------------------------------
 
 OVERWRITES = "is an input of this command, and would be overwritten; choose another -o."
-ARCHIVE = "is a posterior or a checkpoint, which is never overwritten; choose another -o."
+ARCHIVE = "is the name of a posterior or checkpoint; choose another -o."
 SPECIAL = "it is a folder or a device; choose another path."
 LONG = "x" * 300
 COMMANDS = [
-    ("report a -o a/posterior.npz", OVERWRITES),
+    ("report a -o a/posterior.npz", ARCHIVE),
     ("report a -o b/posterior.npz", ARCHIVE),
-    ("report a -o link.npz", OVERWRITES),
+    ("report a -o link.npz", ARCHIVE),
     ("place a t.csv -o t.csv", OVERWRITES),
     ("place a t.csv -o b/posterior.npz", ARCHIVE),
-    ("plot link.npz -o a/posterior.npz", OVERWRITES),
-    ("explain a -o a/posterior.npz", OVERWRITES),
+    ("plot link.npz -o a/posterior.npz", ARCHIVE),
+    ("explain a -o a/posterior.npz", ARCHIVE),
     ("explain a -o pipe.html", SPECIAL),
     ("fit sd/clusters.csv -o sd", OVERWRITES),
     ("fit link.csv -o sd", OVERWRITES),

@@ -46,19 +46,12 @@ def read(path: PathLike, kind: str, version: int) -> Any:
                 raise InputError(f"{str(path)!r} is not a {kind} file.")
             file.seek(0)
             with np.load(file, allow_pickle=False) as members:
-                if any(info.compress_type != zipfile.ZIP_STORED for info in members.zip.infolist()):
-                    raise ValueError("a member is compressed")  # and may be far larger than the file
                 header = json.loads(members[_HEADER]) if _HEADER in members else None
                 if not isinstance(header, dict) or header.get("format") != kind:
                     raise InputError(f"{str(path)!r} is not a {kind} file.")
-                if type(written := header["version"]) is not int:
-                    raise ValueError("its version is no number")
-                if written != version:
-                    advice = "; update coaltree" if written > version else ""
-                    formats = f"in format {written}, and this version reads format {version}{advice}"
-                    raise InputError(
-                        f"{str(path)!r} was written by coaltree {shortened(str(header['written_by']), 30)} {formats}."
-                    )
+                if (written := header["version"]) != version:
+                    by = f"coaltree {shortened(str(header['written_by']), 30)} in format {shortened(str(written), 30)}"
+                    raise InputError(f"{str(path)!r} was written by {by}, and this version reads format {version}.")
                 arrays = {name: members[name] for name in members.files if name != _HEADER}
                 return _decode(header["content"], arrays)
         except InputError:
@@ -67,19 +60,10 @@ def read(path: PathLike, kind: str, version: int) -> Any:
             raise damaged(path, error) from None
 
 
-def is_archive(path: PathLike) -> bool:
-    """Whether a file is one that `write` wrote, of whatever kind and version."""
-    try:
-        with open_to_read(path) as file, zipfile.ZipFile(file) as members:
-            return _HEADER in members.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):  # no such file, a pipe, or another one
-        return False
-
-
 def damaged(path: PathLike, error: Exception) -> InputError:
-    """Return the error of a file whose content is wrong, in one line."""
-    why = shortened(" ".join(str(error).split()), 150)
-    return InputError(f"{str(path)!r} is damaged and cannot be read ({why or type(error).__name__}).")
+    """Return the error of a file whose content is wrong."""
+    why = shortened(str(error), 150) or type(error).__name__
+    return InputError(f"{str(path)!r} is damaged and cannot be read ({why}).")
 
 
 def _encode(value: Any, where: str, arrays: dict[str, np.ndarray], default: Default | None) -> Any:

@@ -13,18 +13,14 @@ from ..errors import InputError
 def replacing(path: Any, mode: str = "w", newline: str | None = None, keep: bool = False) -> Iterator[IO[Any]]:
     """Open a temporary file that takes the place of `path` once it is complete, unless `keep`."""
     path = as_path(path)
-    temporary = path.with_name(f".{path.name}.tmp")  # what a killed process left of it is written over
+    temporary = path.parent / f".{path.name}.tmp"  # what a killed process left of it is written over
     try:
         if path.exists() and not path.is_file():
             raise InputError(f"cannot write {path}: it is a folder or a device; choose another path.")
-        if not path.parent.is_dir():
-            raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
         with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
             yield file
             if keep:
                 return
-            file.flush()
-            os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
@@ -41,10 +37,8 @@ def check_writable(path: Any) -> None:
 
 def as_path(path: Any, name: str = "path") -> Path:
     """Return a path, or refuse anything else; a number would be that of an open file."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise InputError(f"{name} must be a path, such as 'tree/posterior.npz', not {path!r}.")
-    if not os.fspath(path) or "\0" in os.fspath(path):
-        raise InputError(f"{name} must be a path, which {os.fspath(path)!r} is not.")
     return Path(path)
 
 

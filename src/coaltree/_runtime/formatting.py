@@ -15,11 +15,6 @@ def shortlist(names: Sequence[object], most: int = 6) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return all of a list of names: "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
 def shortened(name: str, most: int = 60) -> str:
     """Return a name, cut where it is too long for a line or for a leaf of a figure, its control characters escaped."""
     name = escaped(name)
@@ -34,11 +29,9 @@ def escaped(text: str, keep: str = "") -> str:
 def percent(share: float) -> str:
     """Return a share as whole per cent; never 100 % or 0 % for what is not quite all or nothing."""
     rounded = round(100 * float(share))
-    if rounded >= 100 and share < 1 - 1e-12:
-        return "over 99 %"
-    if rounded <= 0 and share > 1e-12:
-        return "under 1 %"
-    return f"{rounded} %"
+    if 0 < rounded < 100 or min(share, 1.0 - share) < 1e-12:
+        return f"{rounded} %"
+    return "over 99 %" if rounded else "under 1 %"
 
 
 def beside_limit(value: float, limit: float, digits: int) -> str:
@@ -53,13 +46,8 @@ def number(value: float, digits: int = 3) -> str:
     value = float(value)
     if not math.isfinite(value):
         return "–"
-    size = abs(value)
-    if size != 0 and not 1e-4 <= size < 1e6:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        return f"{float(mantissa):g}e{int(exponent)}"
-    if size >= 10.0**digits:
-        return f"{value:,.0f}"
-    return f"{float(f'{value:.{digits}g}'):.10g}"
+    rounded = round(value) if 10.0**digits <= abs(value) < 1e6 else float(f"{value:.{digits}g}")
+    return f"{rounded:,.6g}"
 
 
 def count(n: int, one: str, many: str | None = None) -> str:

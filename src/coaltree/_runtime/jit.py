@@ -14,18 +14,15 @@ import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, TypeVar, overload
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
-from ..errors import CoaltreeWarning, InputError
+from ..errors import CoaltreeWarning
 
 PACKAGE = Path(__file__).parents[1]
 KERNEL_SOURCES = re.compile(rb"import .*\bjit\b|\(NamedTuple\)")  # files of kernels, and of tuples that these take
-ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
-KERNELS: list[Any] = []
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -37,19 +34,14 @@ def jit(function: Any = None, **options: Any) -> Any:
     """Compile a kernel on first use: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions."""
     if function is None:
         return partial(jit, **options)
-    if numba.config.DISABLE_JIT:
-        raise InputError("coaltree cannot run without Numba's compiler; unset NUMBA_DISABLE_JIT.")
-    make = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     folder, before = cache_folder(), numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder or "")  # of this kernel: other packages' are none of our business
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "cache": folder is not None}
     try:
-        kernel = make(function, cache=folder is not None)
-    except RuntimeError:  # a function without a file, or a folder that has been removed since
-        kernel = make(function)
+        kernel = numba.njit(function, **options)
     finally:
         numba.config.CACHE_DIR = before
     kernel.compile = partial(_compile, kernel, kernel.compile)
-    KERNELS.append(kernel)
     return kernel
 
 
@@ -61,11 +53,6 @@ def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any)
             import fcntl
 
             fcntl.lockf(stack.enter_context(open(name, "a")), fcntl.LOCK_EX)
-        try:
-            return compile_or_load(signature)
-        except (OSError, EOFError, UnpicklingError) as error:  # a full disk, or a damaged file
-            shutil.rmtree(kernel.stats.cache_path or "", ignore_errors=True)
-            _warn(f"compiled kernels cannot be kept or read ({type(error).__name__}); {ADVICE}.")
         return compile_or_load(signature)
 
 
@@ -87,8 +74,5 @@ def cache_folder() -> Path | None:
             for old in set(parent.glob(f"{who}-*")) - {folder}:
                 shutil.rmtree(old, ignore_errors=True)
             return folder
-    _warn(f"there is no folder to keep compiled kernels in, so each run compiles them; {ADVICE}.")
+    warnings.warn("no folder to keep compiled kernels in; set NUMBA_CACHE_DIR to one.", CoaltreeWarning, stacklevel=2)
     return None
-
-
-_warn = cache(partial(warnings.warn, category=CoaltreeWarning, stacklevel=2))  # each message once

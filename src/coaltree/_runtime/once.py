@@ -14,9 +14,8 @@ def once(ask: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(ask)
     def asked(of: Any, *others: Any) -> T:
-        last = kept.get(of)
-        if last is None or any(a is not b for a, b in zip(last[0], others, strict=True)):
-            last = kept[of] = others, ask(of, *others)
-        return last[1]
+        if of not in kept or any(a is not b for a, b in zip(kept[of][0], others, strict=True)):
+            kept[of] = others, ask(of, *others)
+        return kept[of][1]
 
     return asked

@@ -1,10 +1,10 @@
 """Progress of a long run: tqdm's bar on the terminal, a function to call, or nothing."""
 
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+
+from tqdm import tqdm
 
 from .typing import ProgressLike
 from .validation import refusal
@@ -13,26 +13,15 @@ from .validation import refusal
 @contextmanager
 def watching(wanted: ProgressLike, unit: str = "it") -> Iterator[Callable[..., object] | None]:
     """The function of (done, total) that moves the bar or is the user's, or None; the total may be a guess."""
-    if not (callable(wanted) or isinstance(wanted, bool) or (isinstance(wanted, str) and wanted == "auto")):
-        raise refusal("progress", 'True, False, "auto" or a function', wanted)
-    if callable(wanted) or not (sys.stderr.isatty() if wanted == "auto" else wanted):
-        yield wanted if callable(wanted) else None
+    if callable(wanted):
+        yield wanted
         return
-    bar: Any = None
+    if not isinstance(wanted, bool) and not (isinstance(wanted, str) and wanted == "auto"):
+        raise refusal("progress", 'True, False, "auto" or a function', wanted)
+    with tqdm(unit=unit, file=sys.stderr, disable=None if wanted == "auto" else not wanted) as bar:
 
-    def show(done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None:
-            from tqdm import tqdm
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
 
-            # From here on: what was done before, on kernels that had to be compiled, says nothing of the time it takes.
-            columns = shutil.get_terminal_size((79, 24)).columns  # some containers say 0, where tqdm shows no bar
-            bar = tqdm(total=total, initial=done, unit=unit, file=sys.stderr, ncols=columns)
-        bar.total = total
-        bar.update(done - bar.n)
-
-    try:
-        yield show
-    finally:
-        if bar is not None:
-            bar.close()
+        yield None if bar.disable else show

@@ -12,26 +12,19 @@ from .jit import jit
 from .typing import Int, RandomState
 from .validation import is_whole, refusal
 
-MAX_SEED = 2**1024  # it is stored, and printed
-
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Turn an int, a numpy Generator or None into a numpy Generator."""
-    return (
-        random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(seed_of(random_state))
-    )
+    is_generator = isinstance(random_state, np.random.Generator)
+    return np.random.default_rng(random_state if is_generator else seed_of(random_state))
 
 
 def seed_of(random_state: RandomState) -> int:
     """Turn an int, a numpy Generator or None into one number, from which a run can be repeated."""
-    if random_state is None:
-        return np.random.SeedSequence().entropy  # type: ignore[return-value]
-    if isinstance(random_state, np.random.Generator):
-        return int.from_bytes(random_state.bytes(16), "little")
-    if not is_whole(random_state) or not 0 <= random_state < MAX_SEED:
-        raise refusal(
-            "random_state", "a non-negative int below 2**1024, a numpy.random.Generator or None", random_state
-        )
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return int.from_bytes(np.random.default_rng(random_state).bytes(16), "little")
+    if not is_whole(random_state) or not 0 <= random_state < 2**1024:  # it is stored, and printed
+        raise refusal("random_state", "an int from 0 to 2**1024 - 1, a numpy.random.Generator or None", random_state)
     return int(random_state)
 
 
@@ -73,13 +66,8 @@ def exponential(state: np.ndarray) -> float:
 
 @jit
 def standard_normal(state: np.ndarray) -> float:
-    """Draw from N(0, 1), by Marsaglia's polar method."""
-    while True:
-        x = 2.0 * uniform(state) - 1.0
-        y = 2.0 * uniform(state) - 1.0
-        q = x * x + y * y
-        if 0.0 < q < 1.0:
-            return x * math.sqrt(-2.0 * math.log(q) / q)
+    """Draw from N(0, 1): the distance from the origin and the direction of a point of the plane (Box and Muller)."""
+    return math.sqrt(2.0 * exponential(state)) * math.cos(2.0 * math.pi * uniform(state))
 
 
 @jit

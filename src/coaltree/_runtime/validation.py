@@ -10,7 +10,6 @@ from ..errors import InputError
 from .formatting import shortened
 
 MAX_COUNT = 10**9  # of rows, draws or iterations; beyond, a number is a slip of the pen
-MAX_JOBS = 10_000  # more than any machine has processors
 
 
 def is_whole(value: Any) -> bool:
@@ -43,8 +42,7 @@ def as_labels(name: str, values: Any, n: int | None = None) -> tuple[np.ndarray,
     """Sorted labels of any kind, and for each of n leaves the number of its own."""
     labels = as_array(name, values)
     if labels.shape != ((labels.size,) if n is None else (n,)) or labels.size == 0:
-        leaves = "leaf" if n is None else f"of the {n} leaves"
-        raise InputError(f"{name} must have one label for each {leaves}, not shape {labels.shape}.")
+        raise InputError(f"{name} must have one label for each of {n or 'the'} leaves, not shape {labels.shape}.")
     if labels.dtype.kind in "fcmM" and (labels != labels).any():
         raise InputError(f"{name} has missing values; leave these out, or give them a label.")
     try:
@@ -56,19 +54,14 @@ def as_labels(name: str, values: Any, n: int | None = None) -> tuple[np.ndarray,
 
 def refusal(name: str, wanted: str, value: Any) -> InputError:
     """Return the error of an argument that must be something else; its value in one line and not too long."""
-    is_huge = is_whole(value) and int(value).bit_length() > 4000  # more digits than Python converts to text
-    shown = "a number of thousands of digits" if is_huge else shortened(" ".join(repr(value).split()), 120)
-    return InputError(f"{name} must be {wanted}, not {shown}.")
+    text = hex(value) if is_whole(value) and abs(value) > 2**4000 else repr(value)  # of too many digits for repr
+    return InputError(f"{name} must be {wanted}, not {shortened(' '.join(text.split()), 120)}.")
 
 
-def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number from `least` to `most`, a billion unless it is given."""
-    largest = MAX_COUNT if most is None else most
-    if not is_whole(value) or not least <= value <= largest:
-        is_open = most is None and not (is_whole(value) and value > largest)
-        raise refusal(
-            name, f"a whole number {f'of at least {least}' if is_open else f'from {least} to {largest}'}", value
-        )
+def check_count(name: str, value: Any, least: int = 1, most: int = MAX_COUNT) -> int:
+    """Return a whole number from `least` to `most`."""
+    if not is_whole(value) or not least <= value <= most:
+        raise refusal(name, f"a whole number from {least} to {most}", value)
     return int(value)
 
 
@@ -76,8 +69,7 @@ def check_number(name: str, value: Any, least: float = -math.inf, most: float = 
     """Return a number from `least` to `most`, both allowed."""
     number = as_number(value)
     if not least <= number <= most:
-        bounds = [f" from {least:g} to {most:g}", f" of at least {least:g}", f" of at most {most:g}", ""]
-        raise refusal(name, f"a number{bounds[2 * math.isinf(least) + math.isinf(most)]}", value)
+        raise refusal(name, f"a number from {least:g} to {most:g}", value)
     return number
 
 
@@ -90,29 +82,18 @@ def check_positive(name: str, value: Any, zero: bool = False) -> float:
 
 
 def check_level(name: str, value: Any) -> float:
-    """Return a probability strictly between 0 and 1."""
-    number = as_number(value)
-    if not 0.0 < number < 1.0:
-        raise refusal(name, "a number between 0 and 1, such as 0.9", value)
-    return number
+    """Return the probability of an interval."""
+    return check_number(name, value, 0.0, 0.999)
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Return one of these words."""
     if not isinstance(value, str) or value not in choices:
-        *others, last = (f'"{choice}"' for choice in choices)
-        raise refusal(name, f"{', '.join(others)} or {last}" if others else last, value)
+        raise refusal(name, " or ".join(f'"{choice}"' for choice in choices), value)
     return value
 
 
 def check_jobs(n_jobs: Any) -> None:
-    """Refuse a number of jobs that joblib would not take, or that no machine has processors for."""
-    if n_jobs is not None and not (is_whole(n_jobs) and 0 < abs(n_jobs) <= MAX_JOBS):
-        raise refusal(
-            "n_jobs", f"a whole number other than 0, at most {MAX_JOBS} (-1: every processor), or None", n_jobs
-        )
-
-
-def at_most_jobs(n_jobs: int | None, n_tasks: int) -> int | None:
-    """Return a number of jobs for so many tasks: joblib would start a process for each job, whatever there is to do."""
-    return n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, max(n_tasks, 1))
+    """Refuse a number of jobs that joblib would not take."""
+    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0):
+        raise refusal("n_jobs", "a whole number other than 0 (-1: every processor), or None", n_jobs)

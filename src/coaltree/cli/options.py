@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
-MAX_COUNT, MAX_CHAINS, MAX_JOBS, MAX_NOISE = 10**9, 10**4, 10**4, 1e150  # those of `fit`, known before it is imported
+MAX_COUNT, MAX_CHAINS, MAX_NOISE = 10**9, 10**4, 1e150  # those of `fit`, known before it is imported
 
 
 def path(text: str) -> Path:
@@ -102,7 +102,7 @@ sampling_options = all_of(
     _count("warmup", 0, _WARMUP),
     option("--max-seconds", type=_SECONDS, metavar="SECONDS", help="With --samples auto: maximum time."),
     option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=2, help="Number of independent chains."),
-    option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=_JOBS),
+    option("--jobs", "n_jobs", type=at_least_one, help=_JOBS),
     seed_option,
 )
 _table_options = all_of(
@@ -157,6 +157,8 @@ def posterior_command(out: str = "", name: str = "") -> Decorator:
                 force, beside = given.pop("force"), posterior if posterior.is_dir() else posterior.parent
                 given["out"] = given["out"] or (beside / name.format(**given) if name else None)
                 if given["out"] is not None:
+                    if given["out"].suffix == ".npz":
+                        raise InputError(f"{given['out']} is the name of a posterior or checkpoint; choose another -o.")
                     check_output(given["out"], force, [posterior, given.get("rows", posterior)])
             return command(posterior=load(posterior), **given)
 
@@ -172,18 +174,14 @@ def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterabl
     except OSError as error:
         raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
     for name in names:
-        check_output(path / name, force, inputs, is_own=True)
+        check_output(path / name, force, inputs)
 
 
-def check_output(path: Path, force: bool, inputs: Iterable[Path], is_own: bool = False) -> None:
-    """Refuse an input, a posterior, unless it `is_own`, a file that exists, unless `force`, and one beyond reach."""
-    from .._runtime.archive import is_archive
-
+def check_output(path: Path, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse an input of the command, a file that exists, unless `force`, and one beyond reach."""
     for source in (one / POSTERIOR if one.is_dir() else one for one in inputs):
         if path.exists() and source.exists() and path.samefile(source):
             raise InputError(f"{path} is an input of this command, and would be overwritten; choose another -o.")
-    if not is_own and is_archive(path):
-        raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another --out, or overwrite it with --force.")
     check_writable(path)

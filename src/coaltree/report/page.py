@@ -12,7 +12,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._runtime.archive import is_archive
 from .._runtime.atomic_write import as_path, check_writable, replacing
 from .._runtime.formatting import count, number
 from .._runtime.typing import PathLike
@@ -79,8 +78,8 @@ def write_report(
     check_writable(path)
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another name, or overwrite it with force=True.")
-    if is_archive(path):
-        raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another name.")
+    if path.suffix == ".npz":
+        raise InputError(f"{path} is the name of a posterior or a checkpoint; choose another one, such as report.html.")
     with replacing(path) as file:
         file.write(report_html(posterior, n_clusters=n_clusters, classes=classes, title=title, options=options))
     return path

@@ -10,17 +10,14 @@ from coaltree._runtime import validation
 @pytest.mark.parametrize(
     ("check", "options", "right", "wrong", "wanted"),
     [
-        ("count", (), (1, np.int8(3)), (0, True, 1.0, "1", None, [1]), "a whole number of at least 1"),
+        ("count", (), (1, np.int8(3)), (0, True, 1.0, "1", None, [1], 2**63), "a whole number from 1 to 1000000000"),
         ("count", (2, 4), (2, 4), (1, 5, np.True_), "a whole number from 2 to 4"),
-        ("count", (2,), (2, 10**9), (10**9 + 1, 2**63), "a whole number from 2 to 1000000000"),
-        ("number", (), (-1, np.inf, np.array(2.0)), (np.nan, True, "1", None), "a number"),
+        ("number", (), (-1, np.inf, np.array(2.0)), (np.nan, True, "1", None), "a number from -inf to inf"),
         ("number", (0, 1), (0, 0.5, 1), (-0.1, 1.1, np.nan), "a number from 0 to 1"),
-        ("number", (0,), (0, np.inf), (-1,), "a number of at least 0"),
-        ("number", (-np.inf, 0), (0, -np.inf), (1,), "a number of at most 0"),
         ("positive", (), (1, 1e-300), (0, -1, np.inf, np.nan, "1"), "a positive number"),
         ("positive", (True,), (0, 1), (-1, np.inf), "a positive number or 0"),
-        ("level", (), (0.9, np.float32(0.5)), (0, 1, "a"), "a number between 0 and 1, such as 0.9"),
-        ("choice", (("a", "b", "c"),), ("a", "c"), ("d", None, ["a"]), '"a", "b" or "c"'),
+        ("level", (), (0.9, np.float32(0.5)), (-0.1, 1, "a"), "a number from 0 to 0.999"),
+        ("choice", (("a", "b", "c"),), ("a", "c"), ("d", None, ["a"]), '"a" or "b" or "c"'),
     ],
 )
 def test_checks_refuse_in_one_sentence(check, options, right, wrong, wanted):
@@ -40,18 +37,13 @@ def test_refusals_show_any_value_in_one_short_line():
         assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize(("n_jobs", "n_tasks", "used"), [(None, 2, None), (-1, 2, -1), (10_000, 2, 2), (3, 0, 1)])
-def test_at_most_jobs_is_no_more_than_there_are_tasks(n_jobs, n_tasks, used):
-    assert validation.at_most_jobs(n_jobs, n_tasks) == used
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ([1, [2]], "x must be an array, or a sequence"),
         (np.ma.masked_array([1, 2], [0, 1]), "x has masked entries"),
         ([np.ma.masked_array([1, 2], [0, 1]), [3, 4]], "x has masked entries"),
-        ([0, 1], "one label for each of the 3 leaves, not shape"),
+        ([0, 1], "one label for each of 3 leaves, not shape"),
         ([0.0, np.nan, 1.0], "x has missing values"),
         (["a", None, 1], "x must be all numbers or all names"),
     ],

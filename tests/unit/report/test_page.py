@@ -114,5 +114,5 @@ def test_write_report_replaces_a_file_only_with_force(tmp_path, posterior, page)
     assert "Another" in write_report(posterior, path, title="Another", force=True).read_text(encoding="utf-8")
     with pytest.raises(ct.InputError, match="is a folder"):
         write_report(posterior, tmp_path)
-    with pytest.raises(ct.InputError, match="does not exist"):
+    with pytest.raises(ct.InputError, match="No such file or directory"):
         write_report(posterior, tmp_path / "nowhere" / "report.html")

@@ -25,7 +25,7 @@ from ..._runtime.progress import watching
 from ..._runtime.random_streams import seed_of
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import PathLike, ProgressLike, RandomState
-from ..._runtime.validation import at_most_jobs, is_whole
+from ..._runtime.validation import is_whole
 from ...errors import CoaltreeWarning, InputError, is_interruption, warn_of_result
 from ...model.draws import Draws, concatenate
 from ...model.model import Model
@@ -148,7 +148,7 @@ class Run:
         """Take all iterations that are left, or those before an interruption, if it leaves any draws."""
         self.resume()
         n_threads = _threads_per_chain(self.n_chains, n_jobs)
-        parallel = Parallel(n_jobs=at_most_jobs(n_jobs, self.n_chains))
+        parallel = Parallel(n_jobs=min(effective_n_jobs(n_jobs), self.n_chains))
         with single_threaded_blas(), watching(progress) as watch, parallel:
             try:
                 if not self.chains:

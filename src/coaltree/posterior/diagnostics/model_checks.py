@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._runtime.formatting import listed
 from ..._runtime.once import once
 from ..._runtime.random_streams import as_generator
 from ..._runtime.threads import single_threaded_blas
@@ -115,9 +114,9 @@ class ModelCheck:
             return f"Supports are likely to be 0.1 or more too high: {concern.sentence}."
         if not self.wrong:
             doubtful = [one.name for one in self.checks if one.verdict == "doubtful"]
-            but = f"; doubtful: {listed(doubtful)}" if doubtful else ""
+            but = f"; doubtful: {', '.join(doubtful)}" if doubtful else ""
             return f"None of {len(self)} checks finds the model wrong{but}."
-        names = listed([one.name for one in self.wrong])
+        names = " and ".join(one.name for one in self.wrong)
         if any(one.excess >= 1.0 for one in self.checks):
             return f"The data differ from the model in {names}: supports may be too high, which no setting changes."
         return f"The data differ from the model in {names}, too little to matter to supports."

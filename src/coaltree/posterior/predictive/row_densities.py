@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from ..._runtime.threads import single_threaded_blas
-from ..._runtime.validation import at_most_jobs
 from ...errors import InputError
 from ...model.model import Model
 from ...model.process.noise import row_variances
@@ -57,7 +56,7 @@ def row_densities(
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
     patterns = _patterns(model)
     log_density = np.empty((len(draws), len(model.values)))
-    n_jobs = at_most_jobs(n_jobs, len(draws))
+    n_jobs = min(effective_n_jobs(n_jobs), len(draws))
     with single_threaded_blas(), Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as parallel:
         jobs = (delayed(_densities_of_draw)(posterior, int(t), patterns, neighbors) for t in draws)
         for j, densities in enumerate(parallel(jobs)):

@@ -14,4 +14,4 @@ def test_report_is_written_beside_the_posterior_or_as_given(folder, tmp_path, ca
     assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").exists()
     assert main(["report", str(folder), "-o", str(tmp_path / "no" / "page.html")]) == 2
-    assert "does not exist" in capsys.readouterr().err
+    assert "No such file or directory" in capsys.readouterr().err

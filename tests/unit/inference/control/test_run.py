@@ -231,7 +231,7 @@ def test_checkpoint_survives_a_full_disk(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", full)
+        patch.setattr("os.replace", full)
         with pytest.warns(
             CoaltreeWarning, match="not saved: .*No space left on device. The run continues; what was saved"
         ):
