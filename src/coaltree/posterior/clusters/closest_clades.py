@@ -63,18 +63,12 @@ def times_together(children: np.ndarray, nodes: np.ndarray, weights: np.ndarray,
 
     Clades are nested or apart, so that this is whether the outermost of the nodes above each is the same.
     """
-    from scipy.linalg.blas import dsyrk
-
-    together = np.zeros((len(leaves), len(leaves)), order="F")
-    distinct = [np.unique(chosen)[:, None] for chosen in nodes]
-    under = leaves_under(children, (chosen[:, 0] for chosen in distinct))
-    for weight, chosen, is_under in zip(weights, distinct, under, strict=True):
-        outermost = np.where(is_under[:, leaves], chosen, -1).max(axis=0)  # whoever is above comes later
-        together = dsyrk(weight, (outermost == chosen).T.astype(np.float64), 1.0, together, overwrite_c=True)
-    together = np.triu(together, 1)
-    together += together.T
+    together = np.zeros((len(leaves), len(leaves)))
+    for weight, chosen, is_under in zip(weights, nodes, leaves_under(children, nodes), strict=True):
+        outermost = np.where(is_under[:, leaves], chosen[:, None], -1).max(axis=0)  # whoever is above comes later
+        np.add(together, weight, out=together, where=(outermost[:, None] == outermost) & (outermost >= 0))
     np.fill_diagonal(together, 1.0)
-    return np.asarray(np.minimum(together, 1.0))
+    return np.minimum(together, 1.0, out=together)
 
 
 @jit

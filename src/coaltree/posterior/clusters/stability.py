@@ -8,9 +8,8 @@ With C_t(A) the clade of tree t that is closest to cluster A, and J_t(A) its sim
 
 What the probabilities of a leaf lack of 1 is that of being in none of the clusters.
 
-A cluster is *stable* if J(A) is at least 0.85 and the lower end of the 90 % interval of J_t(A) at least 0.75,
-*dissolved* if J(A) is below 0.6, and *doubtful* otherwise. The limits are Hennig's: from 0.85 on a cluster is highly
-stable, from 0.75 on valid, below 0.6 not to be trusted. Outliers, label -1, are no cluster.
+The limits of what is stable are Hennig's: from J(A) = 0.85 on a cluster is highly stable, from 0.75 on valid, below 0.6
+not to be trusted. Outliers, label -1, are no cluster.
 """
 
 from typing import TYPE_CHECKING, NamedTuple

@@ -54,14 +54,10 @@ def _outliers(posterior: "Posterior", result: Result) -> Explained:
     if result.z[0] < 0.0:
         return "rows come in close pairs; repeated measurements of one thing should be one leaf", "groups="
     option = STUDENT if posterior.model.noise.settings.tails != "student" else ""
-    return f"some rows are far from all others and join the tree late: {shortlist(latest_leaves(posterior), 5)}", option
-
-
-def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
-    """Names of the leaves that join others latest, on average over the trees."""
     every = max(1, len(posterior) // 100)
     late = np.mean([lateness(children) for children in posterior.draws.children[::every]], axis=0)
-    return [posterior.labels[i] for i in np.argsort(-late, kind="stable")[:most]]
+    latest = [posterior.labels[i] for i in np.argsort(-late, kind="stable")[:5]]
+    return f"some rows are far from all others and join the tree late: {shortlist(latest)}", option
 
 
 def _skewness(posterior: "Posterior", result: Result) -> Explained:

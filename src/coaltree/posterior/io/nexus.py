@@ -7,7 +7,7 @@ import numpy as np
 from ..._runtime.atomic_write import replacing
 from ..._runtime.once import once
 from ..._runtime.typing import PathLike
-from ..._runtime.validation import check_choice, check_count
+from ..._runtime.validation import check_count
 from ...numerics.weighted import pick_trees
 from ...tree.distances import with_leaves_as
 from ...tree.newick import quote, write
@@ -33,7 +33,6 @@ def write_nexus(posterior: "Posterior", path: PathLike, max_trees: int | None) -
 
 def annotated_tree(posterior: "Posterior", tree: Tree | None = None, file_format: str = "nexus") -> str:
     """A tree, the mean tree by default, with support and times of each clade, as a NEXUS file or a line of Newick."""
-    check_choice("format", file_format, ("nexus", "newick"))
     tree = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
     transfer, comments = annotations(posterior, tree)
     if file_format == "nexus":

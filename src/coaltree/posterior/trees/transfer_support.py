@@ -142,7 +142,7 @@ def _transfers(
     return total
 
 
-@jit
+@jit(inline="always")
 def _latest(window: np.ndarray, exponent: np.ndarray, low: int, high: int) -> int:
     """The latest merge between positions low < high: two windows of 2^l gaps, l = floor(log2(high - low)), cover it."""
     level = exponent[high - low]
@@ -150,7 +150,7 @@ def _latest(window: np.ndarray, exponent: np.ndarray, low: int, high: int) -> in
     return last
 
 
-@jit
+@jit(inline="always")
 def _closest(
     at: np.ndarray, window: np.ndarray, exponent: np.ndarray, size: np.ndarray, stack: np.ndarray, stacked: np.ndarray
 ) -> tuple[int, int]:
