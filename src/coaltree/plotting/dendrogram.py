@@ -15,6 +15,7 @@ from .._runtime.validation import check_count
 from ..errors import InputError
 from ..posterior.clusters.answer import leaves_are
 from ..posterior.clusters.stability import similarity
+from ..posterior.diagnostics.convergence import shown_support
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree, as_names
@@ -162,7 +163,7 @@ def _placed(
 def _supports(tree: Any, support: Any) -> np.ndarray | None:
     """Return the support of each inner node, as an array or computed from a posterior."""
     if isinstance(support, Posterior):
-        support = np.asarray(support.clade_support(tree, kind="transfer"))
+        support = shown_support(support, tree)
     return _per_node("support", getattr(tree, "support", None) if support is None else support, tree.times.shape)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._runtime.typing import ArrayLike
+from ..posterior.diagnostics.convergence import shown_support
 from ..posterior.diagnostics.outliers import find_outliers
 from ..posterior.posterior import Posterior
 from ..posterior.trees.leaf_order import model_values
@@ -29,7 +30,7 @@ def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
         "labels": [printable(label) for label in tree.labels],
         "children": tree.children.ravel().tolist(),
         "times": tree.times.tolist(),
-        "support": rounded(np.asarray(posterior.clade_support(tree, kind="transfer")), 3),
+        "support": rounded(shown_support(posterior, tree), 3),
         "low": rounded(interval[:, 0]),
         "high": rounded(interval[:, 1]),
         "level": LEVEL,

@@ -4,6 +4,7 @@ import numpy as np
 
 import coaltree as ct
 from coaltree.plotting import geometry
+from coaltree.posterior.diagnostics.convergence import shown_support
 from coaltree.report import figures, report_html
 from tests.pages import content_of, decoded_values
 from tests.posteriors import grouped_posterior, random_posterior
@@ -15,7 +16,7 @@ def test_tree_figure_is_the_posteriors_mean_tree(page, posterior):
     shown = ct.Tree(np.reshape(tree["children"], (-1, 2)), tree["times"], tree["labels"])
     assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in best.clades()}
     np.testing.assert_allclose(shown.times, best.times, rtol=1e-5)
-    np.testing.assert_allclose(tree["support"], posterior.clade_support(shown, kind="transfer"), atol=1e-3)
+    np.testing.assert_allclose(np.array(tree["support"], float), shown_support(posterior, shown), atol=1e-3)
     np.testing.assert_allclose(
         np.transpose([tree["low"], tree["high"]]).astype(float), posterior.node_times(shown, 0.9), rtol=1e-5
     )

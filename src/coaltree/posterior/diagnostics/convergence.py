@@ -9,12 +9,13 @@ There is one set of limits: where a run with ``n_samples="auto"`` may stop is wh
                             computed once all of the above are within bounds
 
 The topologies' effective sample size, and the average standard deviation of clade frequencies across chains, say how
-far supports of small groups are off; no run waits for them.
+far supports of small groups are off; no run waits for them. Where scalars are poor, supports on which the chains differ
+are not shown (`shown_support`).
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,11 +25,15 @@ from ..._runtime.validation import as_number
 from ...errors import ConvergenceWarning, warn_of_result
 from ...numerics.ess import MIN_DRAWS, mixing
 from ...numerics.weighted import effective_sample_size
+from ...tree import Tree
 from ..clusters.closest_clades import closest_clades
-from ..posterior import Posterior
 from ..trees.clades import clade_table, frequencies
+from ..trees.transfer_support import draws_for, transfers_of_draws
 from .ess import by_chain, last_of_chains, topology_ess
 from .watched import evenly_spaced, in_words, is_covariance, watched
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
 
 
 class Limit(NamedTuple):
@@ -53,7 +58,7 @@ LIMITS = {
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 #: What poor figures mean, by the grade of the clusters.
 _MEANING = {
-    "good": "their clusters are the same, but times and parameters may change in a longer run",
+    "good": "their clusters are the same, but times, parameters and supports may change in a longer run",
     "poor": "they disagree about the clusters, which may change in a longer run",
     "unknown": "clusters, times and parameters may change in a longer run",
 }
@@ -97,12 +102,12 @@ class Figure(NamedTuple):
         return f"{self.name} is {self.beside_limit}"
 
 
-def series(post: Posterior) -> dict[str, np.ndarray]:
+def series(post: "Posterior") -> dict[str, np.ndarray]:
     """What is `watched` from draw to draw, (T, …)."""
     return watched(post.draws.times, post.log_joint, post.theta)
 
 
-def figures(post: Posterior) -> dict[str, dict[str, float]]:
+def figures(post: "Posterior") -> dict[str, dict[str, float]]:
     """Return {name: {"r_hat": …, "ess": …}} of what is watched; of an array parameter the worst element counts."""
     return {name: scalar_figures(draws, post.draws.chain) for name, draws in series(post).items()}
 
@@ -134,14 +139,14 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
 
 
 @once
-def topology_ess_of(post: Posterior) -> float:
+def topology_ess_of(post: "Posterior") -> float:
     """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
     if not (post.draws.is_chain and post.draws.has_equal_weights):
         return effective_sample_size(post.weights)
     return topology_ess(clade_table(post).ids, post.draws.chain)
 
 
-def split_frequency_sd_of(post: Posterior, min_frequency: float = 0.1) -> float:
+def split_frequency_sd_of(post: "Posterior", min_frequency: float = 0.1) -> float:
     """Average over clades of the standard deviation (n - 1 in the denominator) of their frequency across chains.
 
     Clades count that reach `min_frequency` in some chain, the whole leaf set apart, which has no choice. NaN for one.
@@ -164,7 +169,7 @@ class ChainAgreement(NamedTuple):
 
 
 @once
-def chains_agree(posterior: Posterior) -> ChainAgreement | None:
+def chains_agree(posterior: "Posterior") -> ChainAgreement | None:
     """Compare the chains; None where there are no two."""
     chains = by_chain(posterior.draws.chain)
     is_series = posterior.draws.is_chain and posterior.draws.has_equal_weights
@@ -174,6 +179,18 @@ def chains_agree(posterior: Posterior) -> ChainAgreement | None:
     similarity = closest_clades(posterior.draws.children, np.asarray(posterior.cut(k))).similarity
     means = np.array([similarity[draws].mean(axis=0) for draws in chains])
     return ChainAgreement(k, float(np.ptp(means, axis=0).max()))
+
+
+@once
+def shown_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
+    """Transfer supports (n-1,), NaN where chains that have not converged differ on a clade as no cluster may."""
+    support = np.asarray(posterior.clade_support(tree, kind="transfer"))
+    chain = posterior.draws.chain[draws_for(posterior, tree)[0]]
+    if len(by_chain(chain)) < 2 or is_converged(worst_figures(figures(posterior))):
+        return support
+    has_clade = transfers_of_draws(posterior, tree).closest >= 0
+    shares = np.stack([has_clade[:, draws].mean(axis=1) for draws in by_chain(chain)])
+    return np.where(np.ptp(shares, axis=0) > LIMITS["clusters"].limit, np.nan, support)
 
 
 def times_more_draws(figures: Iterable[Figure]) -> float:
@@ -206,7 +223,7 @@ class Summary(NamedTuple):
     scalars: Mapping[str, Mapping[str, float]]  # {name: {"r_hat", "ess"}} of a chain's scalars
 
 
-def summarize(posterior: Posterior) -> Summary:
+def summarize(posterior: "Posterior") -> Summary:
     """Summarize the convergence of chains or weighted particles."""
     n_trees, n_chains = len(posterior), len(np.unique(posterior.draws.chain))
     shown: list[Figure] = []

@@ -13,6 +13,7 @@ from ...tree.distances import with_leaves_as
 from ...tree.newick import quote, write
 from ...tree.nexus import drawn_trees, leaf_numbers, nexus_lines, node_comments
 from ...tree.tree import Tree
+from ..diagnostics.convergence import shown_support
 from ..trees.node_times import heights
 
 if TYPE_CHECKING:
@@ -40,14 +41,15 @@ def annotated_tree(posterior: "Posterior", tree: Tree | None = None, file_format
         return "".join(f"{line}\n" for line in nexus_lines(tree.labels, [f"summary = [&R] {text}"]))
     names = [quote(label.replace("\r", " ")) for label in tree.labels]
     # Programs that pass over comments show the names of inner nodes, as R's ape does.
-    names += [f"{share:.4g}{comment}" for share, comment in zip(transfer, comments, strict=True)]
+    supports = ["" if np.isnan(share) else f"{share:.4g}" for share in transfer]
+    names += map(str.__add__, supports, comments)
     return f"{write(tree.children, tree.times, names)}\n"
 
 
 @once
 def annotations(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, list[str]]:
     """Transfer supports (n-1,) of a tree's clades, and what is written beside each, whatever the format."""
-    transfer = np.asarray(posterior.clade_support(tree, kind="transfer"))
+    transfer = shown_support(posterior, tree)
     median, shortest = heights(posterior, tree, HPD_LEVEL)
     comments = node_comments(
         {

@@ -140,7 +140,7 @@ function treeAsText() {
     const below = [0, 1].map((side) => tree.child(v, side));
     const inside = below.map((c) => `${parts[c]}:${tree.time[v] - tree.time[c]}`).join(",");
     for (const c of below) parts[c] = "";
-    parts.push(`(${inside})${tree.support(v)}`);
+    parts.push(`(${inside})${tree.support(v) ?? ""}`);
   }
   return `${parts[tree.root]};\n`;
 }

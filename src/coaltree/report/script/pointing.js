@@ -75,7 +75,7 @@ function words(v) {
   }
   return [
     `Group of ${leaves(tree.size[v])}`,
-    v === tree.root ? "All leaves" : `In ${percent(tree.support(v))} of the sampled trees, or nearly`,
+    v === tree.root ? "All leaves" : tree.support(v) === null ? "The chains disagree about this group" : `In ${percent(tree.support(v))} of the sampled trees, or nearly`,
     timeWords(v),
     where,
     names(v, 5),

@@ -8,11 +8,13 @@ import pytest
 
 from coaltree.errors import ConvergenceWarning
 from coaltree.model.process.coalescent import simulate_tree
+from coaltree.model.process.simulation import simulate
 from coaltree.posterior.diagnostics import convergence
 from coaltree.posterior.diagnostics.convergence import (
     Figure,
     chains_agree,
     ending,
+    shown_support,
     summarize,
     warn_if_poor,
     worst_figures,
@@ -222,3 +224,22 @@ def test_ending_says_why_and_when():
     assert ending({"stopping": done, "n_warmup": 30}) == expected
     clock = done | {"reason": "max_seconds", "thin": 4}
     assert ending({"stopping": clock}) == "stopped at max_seconds after 1,420 iterations per chain, thinned by 4"
+
+
+def test_supports_are_not_shown_on_which_chains_that_have_not_converged_differ():
+    X, tree = simulate(12, 3, random_state=0)
+    other = simulate_tree(12, np.random.default_rng(1), tree.labels)
+    chain, wandering = np.arange(60) // 30, np.random.default_rng(0).normal(size=60)
+
+    def shares(second, log_joint):
+        trees = [tree] * 30 + [second] * 30
+        children, times = np.array([one.children for one in trees]), np.array([one.times for one in trees])
+        post = posterior_of_trees(children, times, log_joint=log_joint, chain=chain, X=X)
+        return shown_support(post, tree), np.asarray(post.clade_support(tree, kind="transfer")), post
+
+    shown, support, post = shares(other, wandering + 20.0 * chain)
+    is_hidden = np.isnan(shown)
+    assert 0 < is_hidden.sum() < len(shown) and not is_hidden[-1]
+    np.testing.assert_array_equal(shown[~is_hidden], support[~is_hidden])
+    assert ")[&" in post.to_newick(tree) and "nan" not in post.to_newick(tree)
+    assert not np.isnan(shares(tree, wandering + 20.0 * chain)[0]).any()  # the chains agree about every clade
