@@ -751,7 +751,7 @@ COMMANDS = [
     (f"report {'x/' * 3000}", ": File name too long."),
     ("plot a -o /proc/x.png", "cannot write /proc/x.png: "),
     ("report a -o /proc/x.html", "cannot write /proc/x.html: "),
-    ("fit t.csv -o /proc/x", "cannot create the folder /proc/x ("),
+    ("fit t.csv -o /proc/x", "coaltree: /proc/x: "),
 ]
 
 

@@ -169,10 +169,7 @@ def posterior_command(out: str = "", name: str = "") -> Decorator:
 
 def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> None:
     """Create the folder `path` for the files `names`, which are checked as `check_output` does."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
+    path.mkdir(parents=True, exist_ok=True)
     for name in names:
         check_output(path / name, force, inputs)
 

@@ -1,14 +1,12 @@
 """Run the command line: exit status, messages on stderr, help with options in groups."""
 
-import contextlib
 import os
 import re
 import signal
 import sys
-import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -21,14 +19,16 @@ from ..errors import CoaltreeWarning, ConvergenceWarning, InputError, Interrupte
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     os.environ["MPLBACKEND"] = "agg"  # no windows, nor what a notebook names
-    for name in ("stdout", "stderr"):
-        if (stream := getattr(sys, name)) is None:  # closed by the caller (>&-)
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif hasattr(stream, "reconfigure"):
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # of names that a terminal cannot show
+    for name in ("SIGTERM", "SIGHUP"):  # these end a run as Ctrl-C does: saved, and with its workers
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(number, signal.default_int_handler)
     args = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
-        with _termination_as_interrupt(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of other packages help no user; no warning costs a run
             warnings.simplefilter("always", CoaltreeWarning)
             warnings.showwarning = show_warning
@@ -45,22 +45,6 @@ def main(args: Sequence[str] | None = None) -> int:
         message, status = _in_words(error, "" if "--debug" in args else " (coaltree --debug … shows the traceback)")
         echo(f"coaltree: {' '.join(message.split())}", err=True)
         return status
-
-
-@contextlib.contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM, or a terminal that closes, end a run as Ctrl-C does: saved, and with its workers."""
-    known = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
-    numbers = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores SIGHUP
-    if threading.current_thread() is not threading.main_thread():  # no other thread may
-        numbers = []
-    try:
-        for number in numbers:
-            signal.signal(number, signal.default_int_handler)
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _in_words(error: BaseException, hint: str) -> tuple[str, int]:

@@ -10,12 +10,7 @@ from ..shell import commands, echo
 
 @commands.command()
 @click.argument("posteriors", nargs=-1, required=True, type=path, metavar="POSTERIOR POSTERIOR …")
-@click.option(
-    "--heldout",
-    type=path,
-    metavar="ROWS",
-    help="Table of rows that were not fitted, to be predicted. [default: each fitted row, from all others]",
-)
+@click.option("--heldout", type=path, metavar="ROWS", help="Table of rows to predict. [default: each fitted row]")
 @click.option("--draws", type=click.IntRange(min=1), help="Number of sampled trees to use. [default: 200]")
 @click.option("--jobs", type=int, help="Number of trees to work on at the same time.")
 def compare(posteriors: tuple[Path, ...], heldout: Path | None, draws: int | None, jobs: int | None) -> None:

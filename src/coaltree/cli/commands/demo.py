@@ -29,7 +29,7 @@ def demo(out: Path, force: bool, **settings: Any) -> None:
     Example:
       coaltree demo --out wines
     """
-    fit_table(load_wines(), settings, out, n_clusters=None, title="178 wines", force=force, inputs=[])
+    fit_table(load_wines(), settings, out, None, force, inputs=[])
 
 
 def load_wines() -> "TableFile":

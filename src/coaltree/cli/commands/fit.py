@@ -113,7 +113,7 @@ def fit(
             raise InputError(f"--grid needs --covariance matern32, not {settings['covariance']}.")
         settings["covariance"] = Matern32(grid=grid)
         settings["covariance"].check(source.table.values.shape[1])
-    fit_table(source, settings, out, n_clusters=clusters, title=data.stem, force=force, inputs=[data])
+    fit_table(source, settings, out, clusters, force, inputs=[data])
 
 
 def _transform(settings: dict[str, Any]) -> Any:
@@ -127,13 +127,7 @@ def _transform(settings: dict[str, Any]) -> Any:
 
 
 def fit_table(
-    source: "TableFile",
-    settings: Any,
-    out: Path,
-    n_clusters: int | None,
-    title: str,
-    force: bool,
-    inputs: Sequence[Path],
+    source: "TableFile", settings: Any, out: Path, n_clusters: int | None, force: bool, inputs: Sequence[Path]
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
 
@@ -152,7 +146,7 @@ def fit_table(
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
         options.output_folder(out, [*FILES, CHECKPOINT], force or checkpoint.exists(), inputs)
         post = _run(source, settings, checkpoint, force)
-        answer = write_result(out, post, n_clusters, title)
+        answer = write_result(out, post, n_clusters, title=Path(source.file).stem)
     except BaseException as error:
         if is_new:
             with contextlib.suppress(OSError):  # of a folder that is not empty
@@ -196,9 +190,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
             post = fit(**given)
         except UnusableCheckpoint as error:
             if not force:
-                what = str(error).removesuffix(".").removesuffix("; delete it, or give another path")
-                instead = "repeat the command that left it, choose another --out, or start over with --force"
-                raise InputError(f"{what}; {instead}.") from error
+                raise InputError(f"{error} Choose another --out, or start over with --force.") from error
             checkpoint.unlink()
             post = fit(**given)
     if post.info["interrupted"]:

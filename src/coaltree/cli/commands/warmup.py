@@ -6,14 +6,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import click
-
 from ..shell import commands, echo
 
 
 @commands.command()
-@click.option("--part", type=int, hidden=True, help="Compile what a first fit needs, from this part on, silently.")
-def warmup(part: int | None) -> None:
+def warmup() -> None:
     """Compile ahead what the other commands need, and keep it.
 
     Without it the first run compiles for a minute or more. Only the search for neighbours of more than 20,000 rows is
@@ -27,11 +24,8 @@ def warmup(part: int | None) -> None:
       RUN coaltree warmup
     """
     from ..._runtime import jit
-    from ...inference.control.compile_ahead import compile_ahead, compile_parts, parts_of_helper
+    from ...inference.control.compile_ahead import compile_ahead
 
-    if part is not None:
-        compile_parts(parts_of_helper(part))
-        return
     began = time.perf_counter()
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")

@@ -44,8 +44,6 @@ def read_cells(path: Path, header: bool | None, decimal: str | None, array: str 
     except UnicodeDecodeError:
         raise InputError("not UTF-8 text; save the file as UTF-8.") from None
     except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None:  # else it is pyarrow's, of a damaged file
-            raise
         reason = " ".join(str(error).split())[:150].rstrip(".") or type(error).__name__
         raise InputError(f"not a readable {suffix} file ({reason}).") from None
     raise InputError(f"unsupported file type; expected {SUFFIXES}.")
@@ -54,8 +52,6 @@ def read_cells(path: Path, header: bool | None, decimal: str | None, array: str 
 def _read_text(path: Path, header: bool | None, decimal: str | None) -> tuple[pandas.DataFrame, str]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = list(islice(file, 30))
-    if any("\0" in line for line in lines):
-        raise InputError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
     first = next((i for i, line in enumerate(lines, 1) if line.strip()), None)
     if first is None:
         raise InputError("the file is empty; expected rows and columns.")
@@ -93,12 +89,10 @@ def find_separator(lines: Sequence[str], decimal: str | None) -> str:
             continue
         header, *rows = _split(lines, mark)
         widths = [len(row) for row in rows or [header]]
-        if len(set(widths)) == 1 < widths[0] and len(header) == widths[0]:
-            fit = 3
-        elif lacks_first_heading(header, rows):
-            fit = 2
-        else:  # most lines have several cells; two below a line of one may be a decimal comma
-            fit = int(2 * sum(width > 1 + (len(header) == 1) for width in widths) > len(widths))
+        is_even = len(set(widths)) == 1 < widths[0] and len(header) == widths[0]
+        # else most lines have several cells; two below a line of one may be a decimal comma
+        has_several = 2 * sum(width > 1 + (len(header) == 1) for width in widths) > len(widths)
+        fit = 2 * (is_even or lacks_first_heading(header, rows)) or int(has_several)
         n_numbers = sum(looks_like_a_number(cell) for row in rows for cell in row)
         if fit and (mark != " " or n_numbers) and (fit, n_numbers) > best:
             best, separator = (fit, n_numbers), mark
@@ -155,13 +149,11 @@ def _rises(cells: Sequence[str], decimal: str | None) -> bool:
 def _read_excel(
     path: Path, header: bool | None, decimal: str | None, sheet: str | None
 ) -> tuple[pandas.DataFrame, str]:
-    # Only a book that is read whole says which rows are hidden.
-    with pandas.ExcelFile(path, engine="openpyxl", engine_kwargs={"read_only": False}) as book:
+    with pandas.ExcelFile(path, engine="openpyxl") as book:
         name = str(book.sheet_names[0]) if sheet is None else sheet
         if name not in book.sheet_names:
             raise InputError(f"there is no sheet {name!r} (--sheet); the sheets are {shortlist(book.sheet_names)}.")
         cells = pandas.read_excel(book, sheet_name=name, header=None, dtype=object, keep_default_na=False, na_values=[])
-        n_hidden = sum(row.hidden for row in book.book[name].row_dimensions.values())
     cells.index = pandas.RangeIndex(1, len(cells) + 1, name="row")
 
     def text(cell: Any) -> str:
@@ -172,8 +164,7 @@ def _read_excel(
         return "" if math.isnan(cell) else shown.replace(".", decimal or ".")
 
     frame, read_as = with_header(cells.map(text), header, decimal)
-    hidden = f", {count(n_hidden, 'row')} among them hidden in Excel" if n_hidden else ""
-    return frame, f"sheet {name!r}, {read_as}{hidden}"
+    return frame, f"sheet {name!r}, {read_as}"
 
 
 def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]:

@@ -18,7 +18,6 @@ from ..._runtime.atomic_write import open_to_read
 from ..._runtime.formatting import escaped, shortened, shortlist
 from ...errors import InputError
 from ...model.data.table import Table, numbered
-from ...posterior.leaf_annotations import in_order
 from .files import NAME_HEADINGS, read_cells
 from .numbers import advice, is_date, is_missing, read_numbers
 
@@ -75,8 +74,6 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
     try:
         frame, read_as = read_cells(path, options.header, options.decimal, options.array)
         return _with_roles(frame, read_as, options, path.name)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except InputError as error:
         raise InputError(escaped(f"{path.name}: {error}")) from None
 
@@ -114,7 +111,6 @@ def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, fi
         table = Table(np.ascontiguousarray(values.T), tuple(fitted), tuple(labels))
 
     named_by = "their number, from 0" if index is None else f"the column {index!r}"
-    distinct = {name: in_order({*cells} - {""}) for name, cells in annotations.items()}
     n_missing = int(np.isnan(values).sum())
     notes = [
         ("read with", ", ".join(filter(None, [read_as, f"rows named by {named_by}"]))),
@@ -122,9 +118,6 @@ def _with_roles(frame: pandas.DataFrame, read_as: str, options: TableOptions, fi
         ("left out", f"{shortlist(empty)} (no values)" if empty else ""),
         ("missing", f"{n_missing:,} of {values.size:,} values" if n_missing else ""),
         ("groups", f"{len(set(groups))} leaves, by the column {options.groups!r}" if groups else ""),
-        ("errors", f"in the column {options.errors!r}" if options.errors else ""),
-        *(("label", f"{name!r}: {len(of)} distinct values, {shortlist(of, 4)}") for name, of in distinct.items()),
-        ("transposed", "columns of the file are the rows" if options.transpose else ""),
     ]
     return TableFile(table, file, [f"  {key:10} {text}" for key, text in notes if text], groups, errors, annotations)
 
@@ -157,15 +150,16 @@ def _are_names(column: pandas.Series, decimal: str | None) -> bool:
 
 def _row_names(frame: pandas.DataFrame, index: str) -> list[str]:
     """The names of the rows, which must be there and differ."""
-    labels, place = _texts(frame[index]), {"": f"a row without name in column {index!r}"}
+    labels = _texts(frame[index])
+    instead = f"name the rows by another column with --names, or {_options('drop', [index])}"
+    place: dict[str, str] = {}
     for row, label in enumerate(labels):
+        if not label:
+            raise InputError(f"{_place(frame, row)} has no name in column {index!r}; {instead}.")
         if label in place:
             again = f"'{shortened(label, 30)}' is in {place[label]} and again in {_place(frame, row)}"
-            none = f"{_place(frame, row)} has no name in column {index!r}"
-            wrong = f"column {index!r} names the rows, but {again}" if label else none
-            same = f", or {_options('groups', [index])} where rows of one name measure the same thing" if label else ""
-            advice = f"name the rows by another column with --names, or {_options('drop', [index])}{same}."
-            raise InputError(f"{wrong}; {advice}")
+            same = f"{_options('groups', [index])} where rows of one name measure the same thing"
+            raise InputError(f"column {index!r} names the rows, but {again}; {instead}, or {same}.")
         place[label] = _place(frame, row)
     return labels
 

@@ -51,7 +51,8 @@ def compile_ahead(*, quiet: bool = False) -> None:
     nowhere = subprocess.DEVNULL
     environment = os.environ | {IS_HELPER: "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     for i in range(min(cpu_count() - 1, MAX_HELPERS) if sys.executable else 0):
-        command = [sys.executable, "-m", "coaltree", "warmup", "--part", str(i)]
+        program = f"from {__name__} import compile_parts, parts_of_helper; compile_parts(parts_of_helper({i}))"
+        command = [sys.executable, "-c", program]
         with contextlib.suppress(OSError):
             helper = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)
             atexit.register(helper.kill)  # a kernel appears in the cache whole or not at all

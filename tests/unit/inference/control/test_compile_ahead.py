@@ -50,7 +50,7 @@ def test_compile_ahead_takes_all_parts_and_starts_a_helper_for_each_further_core
     compile_ahead()
     compile_ahead()
     assert used == ["one", "two", "three"]
-    assert [command[-2:] for command in commands] == [["--part", "0"], ["--part", "1"]]
+    assert [command[-1][-20:] for command in commands] == ["(parts_of_helper(0))", "(parts_of_helper(1))"]
     assert all(environment[IS_HELPER] == "1" for environment in environments)
     compile_ahead.cache_clear()
     compile_ahead()
