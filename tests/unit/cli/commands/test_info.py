@@ -5,6 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
+from coaltree.posterior.diagnostics.model_checks import check_or_reason
 
 
 def lines_of(capsys):
@@ -24,7 +25,7 @@ def test_info_lists_contents_and_convergence(folder, capsys):
     assert shown["warmup"] == "5"
     assert shown["covariance"] == "Diagonal"
     assert "convergence" in shown
-    assert shown["model"] == "None of 4 checks finds the model wrong; doubtful: correlation."
+    assert shown["model"] == check_or_reason(ct.load(folder)).headline
     suggestion = ct.load(folder).suggest_n_clusters()
     numbers = [part.split(":")[0] for part in shown["least stability"].split(", ")]
     assert numbers == [f"{number} clusters" for number in suggestion.candidates["n_clusters"]]
