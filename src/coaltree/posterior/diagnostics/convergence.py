@@ -3,8 +3,9 @@
 There is one set of limits: where a run with ``n_samples="auto"`` may stop is where nothing is warned of.
 
     scalars (`watched`)     split R-hat, rank-normalised, and bulk effective sample size
-    entries of a            the effective sample size of the slowest, which may be half as large: the slowest of many is
-    covariance              far below what most have, and nothing that is shown depends on it alone
+    covariance and          the effective sample size of the slowest of their numbers, which may be half as large: they
+    noise level             are slow where noise and short branches explain the same, which changes neither tree nor
+                            clusters, and nothing that is shown depends on one alone; chains apart have few, too
     clusters                the difference between chains in the stability of the clusters shown (`chains_agree`);
                             computed once all of the above are within bounds
 
@@ -30,7 +31,7 @@ from ..clusters.closest_clades import closest_clades
 from ..trees.clades import clade_table, frequencies
 from ..trees.transfer_support import draws_for, transfers_of_draws
 from .ess import by_chain, last_of_chains, topology_ess
-from .watched import evenly_spaced, in_words, is_covariance, watched
+from .watched import evenly_spaced, in_words, is_of_covariance_or_noise, watched
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -49,7 +50,7 @@ class Limit(NamedTuple):
 LIMITS = {
     "r_hat": Limit("R-hat", 1.05, True, 2),
     "ess": Limit("effective sample size", 50, False, 0),
-    "entry_ess": Limit("effective sample size of the slowest entry of the covariance", 25, False, 0),
+    "parameter_ess": Limit("effective sample size", 25, False, 0),  # of covariance and noise
     "clusters": Limit("difference in the stability of clusters between chains", 0.1, True, 2),  # grades: 0.25 apart
     "split_frequency_sd": Limit("difference of clade frequencies between chains", 0.05, True, 2),
     "topology_ess": Limit("effective sample size of topologies", 200, False, 0),  # supports to 0.035, one s.e.
@@ -114,10 +115,10 @@ def figures(post: "Posterior") -> dict[str, dict[str, float]]:
 
 def worst_figures(by_name: Mapping[str, Mapping[str, float]]) -> list[Figure]:
     """The worst of `figures`: those for which a run waits, before it compares the clusters."""
-    entries = [name for name in by_name if is_covariance(name)]
-    scalars = [name for name in by_name if name not in entries]
+    parameters = [name for name in by_name if is_of_covariance_or_noise(name)]
+    scalars = [name for name in by_name if name not in parameters]
     worst = [_worst("r_hat", by_name, scalars, max), _worst("ess", by_name, scalars, min)]
-    return [*worst, _worst("ess", by_name, entries, min)._replace(key="entry_ess", of="")] if entries else worst
+    return [*worst, _worst("ess", by_name, parameters, min)._replace(key="parameter_ess")] if parameters else worst
 
 
 def _worst(key: str, by_name: Mapping[str, Mapping[str, float]], names: list[str], choose: Any) -> Figure:

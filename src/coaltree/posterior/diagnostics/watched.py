@@ -8,8 +8,7 @@ People look at the top of a tree, which mixes worst. With t_1 ≥ t_2 ≥ … th
     log_determinant                     of a covariance that is learnt entry by entry, and
     largest_eigenvalue                  the variance along its longest axis
 
-beside the log joint and every parameter that is a number. Single entries of a covariance are looked at as well, but the
-slowest of many says little: a run does not wait for it (`convergence`).
+beside the log joint and every parameter. Of covariance and noise a run asks less (`convergence`).
 """
 
 from collections.abc import Mapping
@@ -52,6 +51,11 @@ def watched(times: np.ndarray, log_joint: np.ndarray | None, theta: Mapping[str,
 def is_covariance(name: str) -> bool:
     """Whether a parameter is a covariance matrix or its diagonal."""
     return name in (MATRIX, VARIANCES)
+
+
+def is_of_covariance_or_noise(name: str) -> bool:
+    """Whether this is a covariance, a scalar of one, or the noise level."""
+    return is_covariance(name) or name in ("log_determinant", "largest_eigenvalue", "noise_level")
 
 
 def evenly_spaced(n: int, most: int) -> np.ndarray:

@@ -46,7 +46,7 @@ def test_figures_see_a_chain_apart():
     assert np.isnan(convergence.figures(constant)["root_time"]["r_hat"])
 
 
-MET = {"r_hat": 1.03, "ess": 75.0, "entry_ess": 30.0}
+MET = {"r_hat": 1.03, "ess": 75.0, "parameter_ess": 30.0}
 
 
 def listed(by_key):
@@ -55,7 +55,7 @@ def listed(by_key):
 
 def test_limits_say_how_many_more_draws_are_needed():
     assert convergence.is_converged(listed(MET))
-    changes = {"r_hat": (1.15, 3.0), "ess": (25.0, 2.0), "entry_ess": (5.0, 5.0)}
+    changes = {"r_hat": (1.15, 3.0), "ess": (25.0, 2.0), "parameter_ess": (5.0, 5.0)}
     for name, (value, factor) in changes.items():
         assert not convergence.is_converged(listed(MET | {name: value}))
         assert convergence.times_more_draws(listed(MET | {name: value})) == pytest.approx(factor)
@@ -89,9 +89,9 @@ def test_entries_of_a_covariance_hold_nobody_up_unless_they_are_very_slow():
 
     slow, very_slow = seen(0.91, "Phi"), seen(0.99, "Phi")
     limits = convergence.LIMITS
-    assert slow["entry_ess"].value < limits["ess"].limit < slow["ess"].value
+    assert slow["parameter_ess"].value < limits["ess"].limit < slow["ess"].value
     assert convergence.is_converged(slow.values())
-    assert very_slow["entry_ess"].value < limits["entry_ess"].limit
+    assert very_slow["parameter_ess"].value < limits["parameter_ess"].limit
     assert not convergence.is_converged(very_slow.values())
     assert not convergence.is_converged(seen(0.91, "amplitude").values())
 
