@@ -96,7 +96,7 @@ def learns_spread(covariance: Covariance) -> bool:
 
 def applicable(covariance: Covariance, d: int) -> dict[str, Callable[[View], np.ndarray]]:
     """The statistics that say something of such a model of d columns, by the name of their check."""
-    every = {"tails": tails, "outliers": single_rows, "skewness": skewness}
+    every: dict[str, Callable[[View], np.ndarray]] = {"tails": tails, "outliers": single_rows, "skewness": skewness}
     if d > 1 and MATRIX not in covariance.learnt:
         every["correlation"] = correlation
     return every
