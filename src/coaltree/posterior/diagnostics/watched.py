@@ -20,14 +20,11 @@ MAX_COLUMNS = 60  # of more, the block of so many is watched, and their correlat
 MATRIX, VARIANCES = "Phi", "variances"  # parameters that are a covariance, entry by entry
 
 _IN_WORDS = {
-    "log_joint": "log joint",
     "root_time": "root",
     "merge_2": "2nd oldest merge",
     "merge_3": "3rd oldest merge",
     **{f"merge_{k}": f"{k}th oldest merge" for k in range(4, N_OLDEST + 1)},
     "mean_of_oldest": "mean of the oldest merges",
-    "tree_length": "tree length",
-    "noise_level": "noise level",
     "log_determinant": "log determinant of the covariance",
     "largest_eigenvalue": "largest eigenvalue of the covariance",
     MATRIX: "covariance",
@@ -36,7 +33,7 @@ _IN_WORDS = {
 
 def in_words(name: str) -> str:
     """What is watched, or a parameter, as people read it."""
-    return _IN_WORDS.get(name, name)
+    return _IN_WORDS.get(name, name.replace("_", " "))
 
 
 def watched(times: np.ndarray, log_joint: np.ndarray | None, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

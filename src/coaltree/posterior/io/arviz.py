@@ -33,9 +33,8 @@ def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | Non
     if log_likelihood is not None:
         check_choice("log_likelihood", log_likelihood, ("rows", "all"))
     index = _draws_of_chains(posterior)
-    # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
-    lengths = np.diff(posterior.draws.times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
-    draws = {**posterior.theta, "root_time": posterior.draws.times[:, -1], "tree_length": lengths}
+    times, root_time = posterior.draws.times, posterior.draws.times[:, -1]
+    draws = {**posterior.theta, "root_time": root_time, "tree_length": times.sum(axis=1) + root_time}
     names = _named_dimensions(posterior)
     if tail_scale:
         if posterior.draws.tail_scale is None:

@@ -50,19 +50,14 @@ def check_trees(children: np.ndarray, times: np.ndarray) -> None:
             "A posterior needs at least one tree, with children of shape (T, n-1, 2) and times of shape (T, n-1), "
             f"not {children.shape} and {times.shape}."
         )
-    for wrong in np.flatnonzero(~_are_trees(children, times)):  # on which kernels rely
+    n = times.shape[1] + 1
+    before = np.column_stack([np.zeros(len(times)), times[:, :-1]])
+    are_in_order = ((before <= times) & (times < np.inf)).all(axis=1)
+    are_made = ((children >= 0) & (children < n + np.arange(n - 1)[:, None])).all(axis=(1, 2))  # on which kernels rely
+    is_joined = np.zeros((len(times), 2 * n - 2), dtype=bool)  # once each
+    np.put_along_axis(is_joined, children.reshape(len(times), -1) % (2 * n - 2), True, axis=1)
+    for wrong in np.flatnonzero(~(are_in_order & are_made & is_joined.all(axis=1))):
         try:
             Tree(children[wrong], times[wrong])  # says what is wrong with it
         except InputError as error:
             raise InputError(f"Tree {wrong} of the posterior is not valid: {error}") from None
-
-
-def _are_trees(children: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """(T,) whether times are in order and every node is joined once, after it is made."""
-    n = times.shape[1] + 1
-    before = np.column_stack([np.zeros(len(times)), times[:, :-1]])
-    are_in_order = ((before <= times) & (times < np.inf)).all(axis=1)
-    are_made = ((children >= 0) & (children < n + np.arange(n - 1)[:, None])).all(axis=(1, 2))
-    is_joined = np.zeros((len(times), 2 * n - 2), dtype=bool)
-    np.put_along_axis(is_joined, children.reshape(len(times), -1) % (2 * n - 2), True, axis=1)
-    return np.asarray(are_in_order & are_made & is_joined.all(axis=1))

@@ -19,7 +19,7 @@ from ..._runtime.jit import jit
 from ..._runtime.once import once
 from ...numerics.weighted import pick_trees
 from ...tree import Tree
-from ...tree.merges import place_nodes
+from ...tree.merges import layout, place_nodes
 from . import clades
 from .stacked import read_only
 
@@ -46,11 +46,10 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray) -> Transfer
     n = tree.n
     closest = np.full((n - 1, len(children)), -1, np.int32)
     nearby = (MAX_RELATIVE_DISTANCE * greatest(tree.sizes[n:], n)).astype(np.int64)
-    position = np.empty(n, np.int64)
-    position[tree.leaf_order()] = np.arange(n)
+    place = layout(tree.children)
     drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
     exponent = np.frexp(np.arange(n + 1))[1].astype(np.int64) - 1  # floor(log2(length))
-    distance = _transfers(np.array(tree.children), position, *drawn, exponent, nearby, closest)
+    distance = _transfers(np.array(tree.children), place.start, place.size, *drawn, exponent, nearby, closest)
     return Transfers(distance, closest)
 
 
@@ -91,7 +90,8 @@ def greatest(sizes: np.ndarray, n: int) -> np.ndarray:
 @jit
 def _transfers(
     pairs: np.ndarray,
-    position: np.ndarray,
+    own_start: np.ndarray,
+    own_size: np.ndarray,
     children: np.ndarray,
     weights: np.ndarray,
     exponent: np.ndarray,
@@ -99,12 +99,9 @@ def _transfers(
     closest: np.ndarray,
 ) -> np.ndarray:
     """(n-1,) E[δ] of each merge's clade; fills `closest`, as of `Transfers`, where δ is at most `close`."""
-    n = len(position)
+    n = len(pairs) + 1
     total = np.zeros(n - 1)
     size, start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)  # of the drawn tree
-    own_size, own_start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
-    own_gap = np.empty(n - 1, np.int32)
-    place_nodes(pairs, own_size, own_start, own_gap)
     window = np.empty((exponent[n] + 1, n), np.int32)
     at, merged = np.empty(n, np.int64), np.empty(n, np.int64)
     stack, stacked = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -117,7 +114,7 @@ def _transfers(
             for x in range(n - 2 * half):
                 window[level, x] = max(window[level - 1, x], window[level - 1, x + half])
         for i in range(n):
-            at[position[i]] = start[i]  # where the leaves stand in the drawn tree, sorted clade by clade from here on
+            at[own_start[i]] = start[i]  # where the leaves stand in the drawn tree, sorted clade by clade from here on
         for k in range(n - 1):
             low = own_start[n + k]
             middle, high = low + own_size[pairs[k, 0]], low + own_size[n + k]
