@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from .._runtime.typing import ArrayLike
-from ..errors import InputError
 from ..model.data.leaves import leaves_of
 from ..model.data.table import Table
 from ..model.data.transform import TransformLike
@@ -48,8 +47,6 @@ def posterior_of_trees(
     values, features = check_table(X, columns, n_rows)
     which, as_used = check_model(values, used, fitted)
     scales, settings = check_errors(errors, n_rows), as_noise(noise)
-    if not (transform is None or hasattr(transform, "transform")):
-        raise InputError(f"transform must be a fitted transformer, or None, not {transform!r}.")
     row_names = names if leaf_of_row is None else check_labels(row_labels, n_rows)
     table = Table(read_only(np.empty((n_rows, 0))) if values is None else values, row_names, features)
     scales = None if scales is None else read_only(scales)

@@ -43,18 +43,17 @@ class Limit(NamedTuple):
     name: str
     limit: float
     is_upper: bool  # whether larger values are poor, else smaller ones
-    digits: int  # after the point
 
 
 #: A run may stop, and is not warned of, within those of R-hat, effective sample sizes and clusters.
 LIMITS = {
-    "r_hat": Limit("R-hat", 1.05, True, 2),
-    "ess": Limit("effective sample size", 50, False, 0),
-    "parameter_ess": Limit("effective sample size", 25, False, 0),  # of covariance and noise
-    "clusters": Limit("difference in the stability of clusters between chains", 0.1, True, 2),  # grades: 0.25 apart
-    "split_frequency_sd": Limit("difference of clade frequencies between chains", 0.05, True, 2),
-    "topology_ess": Limit("effective sample size of topologies", 200, False, 0),  # supports to 0.035, one s.e.
-    "weighted_ess": Limit("effective sample size of the weighted trees", 50, False, 0),
+    "r_hat": Limit("R-hat", 1.05, True),
+    "ess": Limit("effective sample size", 50, False),
+    "parameter_ess": Limit("effective sample size", 25, False),  # of covariance and noise
+    "clusters": Limit("difference in the stability of clusters between chains", 0.1, True),  # grades: 0.25 apart
+    "split_frequency_sd": Limit("difference of clade frequencies between chains", 0.05, True),
+    "topology_ess": Limit("effective sample size of topologies", 200, False),  # supports to 0.035, one s.e.
+    "weighted_ess": Limit("effective sample size of the weighted trees", 50, False),
 }
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 #: What poor figures mean, by the grade of the clusters.
@@ -86,7 +85,7 @@ class Figure(NamedTuple):
     @property
     def grade(self) -> str:
         """Whether the figure is "good", "poor" or "unknown"."""
-        _, limit, is_upper, _ = LIMITS[self.key]
+        _, limit, is_upper = LIMITS[self.key]
         if math.isnan(self.value):
             return "unknown"
         return "good" if (self.value <= limit if is_upper else self.value >= limit) else "poor"
@@ -94,10 +93,11 @@ class Figure(NamedTuple):
     @property
     def beside_limit(self) -> str:
         """The value and the limit, such as "1.30 (at most 1.05)"."""
-        _, limit, is_upper, digits = LIMITS[self.key]
+        _, limit, is_upper = LIMITS[self.key]
         if math.isnan(self.value):
             return "unknown, of one chain, too few draws or draws that never change"
-        return f"{beside_limit(self.value, limit, digits)} (at {'most' if is_upper else 'least'} {limit:.3g})"
+        side, digits = ("most", 2) if is_upper else ("least", 0)
+        return f"{beside_limit(self.value, limit, digits)} (at {side} {limit:.3g})"
 
     def __str__(self) -> str:
         return f"{self.name} is {self.beside_limit}"

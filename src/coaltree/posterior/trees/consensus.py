@@ -81,7 +81,7 @@ def mcc_tree(posterior: "Posterior") -> Tree:
 
 
 def raised(parents: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Raise parents to their children's times; inner nodes have larger numbers than their children, the root is -1."""
+    """Raise parents to their children's times; inner nodes other than the root, -1, come after their children."""
     n = len(parents) - len(times)
     times = np.array(times)
     for k, above in enumerate(parents[n:]):
@@ -97,13 +97,10 @@ def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     frequency = np.minimum(clades.frequencies(table, weights), 1.0)
     frequency[frequency > 1 - 1e-9] = 1.0
     kept = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
-    kept = kept[np.argsort(table.sizes[kept], kind="stable")]  # children before parents; the root is last
-    above, _ = clades.compatible(posterior.draws.children, table.first[kept[:-1]])
-    number = np.concatenate([np.arange(n), [n + len(kept) - 1], np.arange(n, n + len(kept) - 1)])  # the root last
-    parent = np.full(n + len(kept), -1, dtype=np.int64)
-    parent[number] = np.where(above < 0, -1, number[above])
+    kept = np.roll(kept[np.argsort(table.sizes[kept], kind="stable")], 1)  # the root, then children before parents
+    parent, _ = clades.compatible(posterior.draws.children, table.first[kept[1:]])
     median = raised(parent, clades.time_medians(table, posterior.draws.times, weights, kept))
-    in_time = np.argsort(median, kind="stable")
+    in_time = np.lexsort((table.sizes[kept], median))
     number = np.arange(n + len(kept))
     number[n + in_time] = np.arange(n, n + len(kept))
     nodes: list[list[int]] = [[] for _ in kept]

@@ -42,8 +42,6 @@ class GroupSupport(NamedTuple):
     def lines(self, most: int = 8) -> list[tuple[str, str]]:
         """Name and value of each line that is shown, with at most so many leaves in it."""
         size, n = len(self.rows), len(self.inside)
-        if size == n:
-            return [("group", f"all {n:,} leaves, which are a clade of every tree: the support is 1")]
         low, high = self.interval
         similarity = beside_limit(self.similarity, 1.0, 2)
         return [
