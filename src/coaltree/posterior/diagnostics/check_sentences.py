@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STUDENT, FULL, COMPONENTS = 'noise="student"', 'covariance="full"', 'covariance="components"'
 CLEARLY_SKEWED = 3.5  # standardised discrepancies of a column from which on its logarithm is taken with the worst one's
+MAX_NAMES = 10  # of columns in an option; of more all are taken
 
 Explained = tuple[str, str]  # the sentence, and the argument or ""
 
@@ -72,7 +73,7 @@ def _skewness(posterior: "Posterior", result: Result) -> Explained:
 
 
 def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
-    """Logarithms of the worst column and of all that are clearly skewed, log (1 + x) of all counts, where X is raw."""
+    """Logarithms of the worst column and of all that are clearly skewed, or of all, of counts log (1 + x), where X is raw."""
     if isinstance(posterior.model.covariance, Components):  # no column is seen by itself
         return ""
     assert posterior.model.X is not None
@@ -81,8 +82,9 @@ def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
     lowest = np.nanmin(X[:, columns])
     if posterior.model.transform is not None or lowest < 0.0:
         return ""
-    if lowest == 0.0 and np.nanmin(X) == 0.0 and not np.nanmax(X % 1.0):  # counts, all of them
-        columns = np.arange(X.shape[1])
+    are_counts = lowest == 0.0 and not np.nanmax(X % 1.0)
+    if np.nanmin(X) >= 0.0 and (are_counts or len(columns) > MAX_NAMES):
+        columns, lowest = np.arange(X.shape[1]), np.nanmin(X)  # all of them
     names = posterior.model.coordinate_names
     every = len(columns) == X.shape[1]
     log = True if every else [names[j] if posterior.model.columns is not None else int(names[j]) for j in columns]

@@ -53,3 +53,10 @@ def test_skewed_columns_are_pointed_to_their_logarithm(shift, argument, option):
     post = random_posterior(0, n=7, X=X, covariance=ct.Diagonal())
     advice = explain("skewness", post, result([5.0, 0.0, 0.0, 0.0, 0.0, 0.0]), is_fine=False)[1]
     assert (advice, as_option(advice)) == (argument, option)
+
+
+def test_many_skewed_columns_are_not_listed_in_the_option():
+    X = np.arange(84.0).reshape(7, 12) % 5 + 0.5
+    post = random_posterior(0, n=7, X=X, covariance=ct.Diagonal())
+    advice = explain("skewness", post, result([5.0] * 11 + [0.0] * 13), is_fine=False)[1]
+    assert as_option(advice) == "--log all"
