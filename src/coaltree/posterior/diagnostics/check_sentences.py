@@ -73,7 +73,7 @@ def _skewness(posterior: "Posterior", result: Result) -> Explained:
 
 
 def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
-    """Logarithms of the worst column and of all that are clearly skewed, or of all, of counts log (1 + x), where X is raw."""
+    """Logarithms of the worst column and of all clearly skewed ones, or of all; of counts log (1 + x)."""
     if isinstance(posterior.model.covariance, Components):  # no column is seen by itself
         return ""
     assert posterior.model.X is not None
