@@ -270,7 +270,7 @@ def a_pipe_that_never_begins(folder):
 # --- before the first iteration ---------------------------------------------------------------------------------------
 
 
-@case("column 'x' of X holds str, not numbers; drop or encode it.")
+@case("column(s) 'x' of X hold str, not numbers; drop or encode them.")
 def two_columns_of_one_name_of_which_one_is_text(folder):
     frame = pandas.DataFrame({"y": ["p", "q"], "x": [1.0, 2.0]})
     frame.columns = ["x", "x"]

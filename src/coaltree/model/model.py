@@ -126,12 +126,6 @@ class Model(NamedTuple):
         about = {"name": None if name is None else str(name), "is_integer": is_integer}
         return self._replace(index=index if fits else None, info={**self.info, INDEX: about if fits else {}})
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Model) and self.first_difference(other) is None
-
-    def __ne__(self, other: object) -> bool:  # a tuple has one of its own
-        return not self == other
-
     def first_difference(self, other: "Model") -> str | None:
         """The first field by whose value another model differs, such as "covariance"; None where none does."""
         names = (name for name in ("table", "leaves", *self._fields) if name not in ("info", "index"))
@@ -208,10 +202,7 @@ class Model(NamedTuple):
         It turns log densities of y into those of rows as they were given; NaN where the derivative is not known.
         """
         is_lost = self.transform is None and "transform" in self.info  # files keep a `Preprocessor` alone
-        derivative = None if is_lost else log_derivative(self.transform, values)
-        if derivative is None:
-            return np.full(len(values), np.nan)
-        derivative = np.where(np.isnan(values), 0.0, derivative)
+        derivative = np.where(np.isnan(values), 0.0, np.nan if is_lost else log_derivative(self.transform, values))
         return np.asarray((derivative if self.used is None else derivative[:, self.used]).sum(axis=1))
 
     # What chains see
@@ -285,7 +276,6 @@ class Model(NamedTuple):
 
     def problem(self, state: State, *, rotate: bool = True, columns: np.ndarray | None = None) -> Problem:
         """Rows whitened for a sampler, in all columns or in some alone."""
-        rotate = rotate and columns is None
         values, variances = self.coordinates(state.imputed), row_variances(self.noise, state.noise)
         problem = make_problem(
             values, state.covariance, variances, replicates=self.replicates, rotate=rotate, columns=columns

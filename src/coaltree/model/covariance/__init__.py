@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._runtime.validation import as_array
+from ..._runtime.validation import as_array, refusal
 from ...errors import InputError
 from ..data.table import aligned
 from .base import Covariance, Statistics
@@ -38,12 +38,9 @@ def as_covariance(spec: CovarianceLike, d: int | None = None, names: Sequence[st
 
     A DataFrame whose rows and columns are named as these columns are is put into their order.
     """
-    if isinstance(spec, str):
-        if spec == "auto":
-            raise InputError(f'covariance="{spec}" is for fit, which learns it; here, name one or give a (d, d) array.')
-        if spec not in _BY_NAME:
-            names = ", ".join(f'"{name}"' for name in ("auto", *_BY_NAME))
-            raise InputError(f"covariance must be {names}, a (d, d) array or a covariance object, not {spec!r}.")
+    if isinstance(spec, str) and spec == "auto":
+        raise InputError('covariance="auto" is for fit, which learns it; here, name one or give a (d, d) array.')
+    if isinstance(spec, str) and spec in _BY_NAME:
         covariance = _BY_NAME[spec]()
     elif isinstance(spec, Covariance):
         covariance = spec
@@ -54,9 +51,8 @@ def as_covariance(spec: CovarianceLike, d: int | None = None, names: Sequence[st
             spec = aligned("covariance", aligned("covariance", spec, names).T, names).T
         covariance = Fixed(as_array("covariance", spec))
     else:
-        raise InputError(
-            f"covariance must be a name, a (d, d) array or a covariance object, not {type(spec).__name__}."
-        )
+        names = ", ".join(f'"{name}"' for name in ("auto", *_BY_NAME))
+        raise refusal("covariance", f"{names}, a (d, d) array or a covariance object", spec)
     if d is not None:
         covariance.check(d)
     return covariance

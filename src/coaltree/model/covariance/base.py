@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_positive
@@ -56,22 +57,18 @@ def by_factor(chol: np.ndarray) -> Whitener:
 
 def factorized(matrix: np.ndarray, name: str) -> np.ndarray:
     """L of a dense Φ = L Lᵀ, which is refused by its name where it is not positive definite."""
-    try:
-        chol = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        chol = np.zeros((1, 1))
-    if not np.all(chol.diagonal() > 0.0):
+    chol, failed = dpotrf(matrix, lower=1, clean=1)
+    if failed or not np.all(chol.diagonal() > 0.0):
         raise InputError(f"{name} is not positive definite in double precision; increase its noise.")
-    return chol
+    return np.ascontiguousarray(chol)
 
 
 def column_variances(X: np.ndarray) -> np.ndarray:
     """Sample variances of the columns over the observed rows, each in its own unit; positive for constants too."""
-    seen = ~np.isnan(X)
-    count = seen.sum(axis=0)
+    from pandas import DataFrame
+
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
-        variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
+        variances = np.asarray(DataFrame(X).var().fillna(0.0))  # 0 of a single value
         typical = float(np.mean(variances))
     varies = np.nanmax(X, axis=0) > np.nanmin(X, axis=0)
     if not typical < _MAX_VARIANCE or np.any(varies & (variances < 1.0 / _MAX_VARIANCE)):
@@ -108,6 +105,7 @@ class Covariance:
     """
 
     parameters: ClassVar[tuple[str, ...]] = ()
+    shape: ClassVar[str] = ""  # the parameter, other than the amplitude, that Φ is a multiple of
     is_diagonal: ClassVar[bool] = False
     amplitude: float = 1.0
     learn: Any = False
@@ -155,7 +153,7 @@ class Covariance:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
         made = object.__new__(type(self))
-        made.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_chol"}, **drawn)
+        made.__dict__.update(self.__dict__, **drawn)
         return made
 
     def check(self, d: int) -> None:
@@ -208,8 +206,8 @@ class Covariance:
         return float(sum(self._prior(name).log_density(self._value(name)) for name in self.learnt))
 
     def statistics(self, U: np.ndarray) -> Statistics:
-        """What `update` needs of the contrasts U (n-1, d): UᵀU, or less where that is enough."""
-        return Statistics(len(U), U.shape[1], U.T @ U)
+        """What `update` needs of the contrasts U (n-1, d): UᵀU, or its diagonal where Φ is diagonal."""
+        return Statistics(len(U), U.shape[1], np.einsum("ij,ij->j", U, U) if self.is_diagonal else U.T @ U)
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> "Covariance":
         """Draw the learnt parameters given the contrasts (one exact or slice sampling step each)."""
@@ -229,11 +227,6 @@ class Covariance:
         """log ∫ p(U | Φ) p(Φ) dΦ up to a constant."""
         raise NotImplementedError
 
-    @property
-    def _scale(self) -> str | None:
-        """The learnt parameter that Φ is a multiple of."""
-        return "amplitude" if "amplitude" in self.learnt else None
-
     def scale_move(
         self,
         total_rate_time: float,
@@ -249,7 +242,7 @@ class Covariance:
 
         With a leaf variance the likelihood does change: `log_likelihood(c)` is then added, and log c slice-sampled.
         """
-        name = self._scale
+        name = next((name for name in (self.shape, "amplitude") if name in self.learnt), None)
         if name is None:
             return 1.0, self
         alpha, b = self._prior(name).scale_terms(self._value(name))

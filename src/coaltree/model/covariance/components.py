@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._runtime.formatting import count
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_count, check_positive
@@ -61,10 +62,8 @@ class Components(Full):
             self._check_loadings()
 
     def _check_loadings(self) -> None:
-        parts = {"loadings": self.loadings, "centre": self.centre, "scale": self.scale}
-        for name, part in parts.items():
-            if not (isinstance(part, np.ndarray) and not part.flags.writeable):
-                self._store(name, read_only(np.nan if part is None else part))
+        for name in ("loadings", "centre", "scale"):
+            self._store(name, read_only(np.nan if getattr(self, name) is None else getattr(self, name)))
         d, K = np.shape(self.loadings) if np.ndim(self.loadings) == 2 else (0, 0)
         fits = self.centre.shape == self.scale.shape == (d,) and 0 < K < d and self.n_components in ("auto", K)
         has_units = np.isfinite(self.centre).all() and np.isfinite(self.scale).all() and (self.scale > 0.0).all()
@@ -164,9 +163,8 @@ class Components(Full):
         d, K = self.loadings.shape
         own = float(np.trace(self.Phi))
         share = own / (own + self.residual_variance * (d - K))
-        others = f"the other {d - K:,} directions are" if d - K > 1 else "the other direction is"
-        carry = f"{K} components carry" if K > 1 else "1 component carries"
-        return f"{carry} the tree ({100 * share:.0f} % of the variance); {others} noise"
+        beside = count(d - K, "other direction")
+        return f"{count(K, 'component')} with the tree ({100 * share:.0f} % of the variance), {beside} of noise"
 
 
 def default_components(n: int) -> int:

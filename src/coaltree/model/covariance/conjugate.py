@@ -1,24 +1,13 @@
 """Covariances with exact conjugate draws: `Fixed`, `Spherical`, `Scaled`, `Diagonal`, `Full`."""
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..._runtime.threads import single_threaded_blas
 from ..._runtime.validation import as_array
 from ...errors import InputError
-from .base import (
-    Covariance,
-    LearnableCovariance,
-    Statistics,
-    Whitener,
-    by_factor,
-    factorized,
-    weak_inverse_gamma,
-)
+from .base import Covariance, LearnableCovariance, Statistics, weak_inverse_gamma
 from .priors import InverseWishart, positive_definite, read_only
 
 
@@ -56,8 +45,6 @@ class _ConjugateCovariance(LearnableCovariance):
     S is the identity, or the parameter named `shape`.
     """
 
-    shape: ClassVar[str] = ""
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if {"amplitude", self.shape} <= set(self.learnt):
@@ -68,7 +55,9 @@ class _ConjugateCovariance(LearnableCovariance):
 
     def _sum_of_squares(self, statistics: Statistics) -> float:
         """Σ uᵀ S⁻¹ u over the contrasts."""
-        raise NotImplementedError
+        if self.is_diagonal:
+            return float(np.sum(statistics.value / self.diagonal(statistics.d))) * self.amplitude
+        return float(np.vdot(np.linalg.inv(self.matrix(statistics.d)), statistics.value)) * self.amplitude
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         if "amplitude" in self.learnt:
@@ -87,10 +76,6 @@ class _ConjugateCovariance(LearnableCovariance):
             n, squares = statistics.n * statistics.d, self._sum_of_squares(statistics)
             return float(self._prior("amplitude").log_marginal(n, squares))
         return float(self._prior(self.shape).log_marginal(statistics.n, statistics.value / self.amplitude))
-
-    @property
-    def _scale(self) -> str | None:
-        return self.shape if self.shape in self.learnt else super()._scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +100,6 @@ class Spherical(_ConjugateCovariance):
 
     def _adapted(self, spread: np.ndarray) -> Self:
         return self._with_amplitude_of(float(np.mean(spread)))
-
-    def statistics(self, U: np.ndarray) -> Statistics:
-        return Statistics(len(U), U.shape[1], float(np.vdot(U, U)))
-
-    def _sum_of_squares(self, statistics: Statistics) -> float:
-        return float(statistics.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +150,6 @@ class Diagonal(_ConjugateCovariance):
         start = spread / adapted.amplitude if self.variances is None else self.variances
         priors = {"variances": weak_inverse_gamma(spread / adapted.amplitude)} | adapted.priors
         return adapted._replaced(variances=start, priors=priors)
-
-    def statistics(self, U: np.ndarray) -> Statistics:
-        return Statistics(len(U), U.shape[1], np.einsum("ij,ij->j", U, U))
-
-    def _sum_of_squares(self, statistics: Statistics) -> float:
-        return float(np.sum(statistics.value / self.diagonal(statistics.d))) * self.amplitude
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,17 +212,6 @@ class Full(_ConjugateCovariance):
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant", "tied", "dependent")) if "Phi" in self.learnt else frozenset()
 
-    @cached_property
-    def _chol(self) -> np.ndarray:
-        """The factor of Phi, which a step of a chain asks for several times; the same bits whoever asks first."""
-        with single_threaded_blas():
-            return factorized(self.Phi, "the covariance")
-
-    def whitener(self, d: int, columns: np.ndarray | None = None) -> Whitener:
-        if self.Phi is None or columns is not None:
-            return super().whitener(d, columns)
-        return by_factor(math.sqrt(self.amplitude) * self._chol)
-
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * (np.eye(d) if self.Phi is None else np.asarray(self.Phi))
 
@@ -259,7 +221,3 @@ class Full(_ConjugateCovariance):
         start = np.diag(spread / adapted.amplitude)
         priors = {"Phi": InverseWishart(len(spread), start)} | adapted.priors
         return adapted._replaced(Phi=start if self.Phi is None else self.Phi, priors=priors)
-
-    def _sum_of_squares(self, statistics: Statistics) -> float:
-        inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
-        return float(np.vdot(inverse, statistics.value))

@@ -7,6 +7,7 @@ from functools import lru_cache, reduce
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import toeplitz
 
 from ..._runtime.validation import check_count, check_positive
 from ...errors import InputError
@@ -108,7 +109,7 @@ class Matern32(KernelCovariance):
             values, bases = _eigen(axes, lengths)
             return values, np.square(_rotate(statistics.value, bases)).sum(axis=0)  # the diagonal of QᵀSQ
 
-        def terms(theta: Theta) -> tuple[float, float] | None:
+        def terms(theta: Theta) -> tuple[float, float]:
             values, powers = rotated(*np.broadcast_to(theta["length"], len(axes)).tolist())
             eigenvalues = values + max(theta["noise"], NOISE_FLOOR)
             return float(np.sum(np.log(eigenvalues))), float(np.sum(powers / eigenvalues))
@@ -132,9 +133,7 @@ def _checked_grid(grid: Any) -> tuple[int, ...] | None:
 def _matern32(size: int, length: float | np.ndarray) -> np.ndarray:
     """M(ℓ)_ij = (1 + √3 |i - j| / ℓ) exp(-√3 |i - j| / ℓ), (size, size)."""
     steps = math.sqrt(3.0) / float(np.squeeze(length)) * np.arange(size)
-    row = (1.0 + steps) * np.exp(-steps)
-    index = np.arange(size)
-    return np.asarray(row[np.abs(index[:, None] - index[None, :])])
+    return np.asarray(toeplitz((1.0 + steps) * np.exp(-steps)))
 
 
 def _eigen(axes: Sequence[int], lengths: Iterable[float]) -> tuple[np.ndarray, list[np.ndarray]]:

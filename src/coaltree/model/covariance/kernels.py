@@ -18,7 +18,7 @@ from .priors import LogNormal, LogUniform, Prior, read_only
 DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))  # the prior of a noise share: a tenth, give or take a decade
 
 Theta = Mapping[str, Any]  # all parameters but the amplitude
-Terms = Callable[[Theta], tuple[float, float] | None]
+Terms = Callable[[Theta], tuple[float, float]]
 
 
 class KernelCovariance(LearnableCovariance):
@@ -60,7 +60,7 @@ class KernelCovariance(LearnableCovariance):
         return self.amplitude * self._kernel(d)(self._own_theta())
 
     def _terms(self, statistics: Statistics) -> Terms:
-        """A function of θ that returns (log|K|, tr(K⁻¹S)), or None where K fails."""
+        """A function of θ that returns (log|K|, tr(K⁻¹S)), infinite or NaN where K fails."""
         kernel = self._kernel(statistics.d)
         return lambda theta: _dense_terms(kernel(theta), statistics)
 
@@ -83,15 +83,16 @@ class KernelCovariance(LearnableCovariance):
         return adapted._replaced(priors={**defaults, **adapted.priors})
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
-        terms, log_likelihood = self._terms(statistics), self._log_likelihood(statistics)
+        terms = self._terms(statistics)
         values = {name: np.array(value, dtype=np.float64) for name, value in self._own_theta().items()}
 
         def log_density(name: str, index: tuple[int, ...], y: float) -> float:
             trial = {**values, name: values[name].copy()}
             trial[name][index] = math.exp(y)
             log_prior: float = self._prior(name).log_density(trial[name]) + y
-            both = terms(trial) if math.isfinite(log_prior) else None
-            return -math.inf if both is None else log_likelihood(*both) + log_prior
+            if not math.isfinite(log_prior):
+                return -math.inf
+            return self._log_likelihood(statistics, *terms(trial)) + log_prior
 
         width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n + 1)))
         learnt = [name for name in self.learnt if name != "amplitude"]
@@ -108,18 +109,14 @@ class KernelCovariance(LearnableCovariance):
         updated = self._replaced(**{name: values[name][()] for name in learnt})
         if "amplitude" not in self.learnt:
             return updated
-        both = terms(values)
-        assert both is not None
-        return updated._draw_amplitude(statistics, both[1], rng)
+        return updated._draw_amplitude(statistics, terms(values)[1], rng)
 
-    def _log_likelihood(self, statistics: Statistics) -> Callable[[float, float], float]:
-        """Log p(U | θ) as a function of log|K| and tr(K⁻¹S)."""
-        half = 0.5 * statistics.n
-        if "amplitude" not in self.learnt:
-            return lambda log_det, trace: -half * log_det - 0.5 * trace / self.amplitude
-        prior = self._prior("amplitude")
-        shape, scale = prior.shape + half * statistics.d, prior.scale
-        return lambda log_det, trace: float(-half * log_det - shape * math.log(scale + 0.5 * trace))
+    def _log_likelihood(self, statistics: Statistics, log_det: float, trace: float) -> float:
+        """Log p(U | θ), from log|K| and tr(K⁻¹S)."""
+        log_density = -0.5 * trace / self.amplitude
+        if "amplitude" in self.learnt:
+            log_density = self._prior("amplitude").log_marginal(statistics.n * statistics.d, trace)
+        return float(log_density - 0.5 * statistics.n * log_det)
 
 
 def log_normal_between(low: Any, high: Any) -> LogNormal:
@@ -128,14 +125,12 @@ def log_normal_between(low: Any, high: Any) -> LogNormal:
     return LogNormal(np.exp(0.5 * (low + high)), np.maximum(1.0, 0.25 * (high - low)))
 
 
-def _dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | None:
-    """(log|K|, tr(K⁻¹S)) by Cholesky; None where K is not positive definite."""
+def _dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float]:
+    """(log|K|, tr(K⁻¹S)) by Cholesky; infinite or NaN where K is not positive definite."""
     chol, failed = dpotrf(K, lower=1, clean=1)
     if failed:
-        return None
+        return math.inf, math.inf
     log_det = 2.0 * float(np.log(chol.diagonal()).sum())
-    if not math.isfinite(log_det):
-        return None
     half, _ = dpotri(chol, lower=1, overwrite_c=1)  # K⁻¹, zeros above its diagonal
     return log_det, float(2.0 * np.vdot(half.T, statistics.value) - half.diagonal() @ statistics.value.diagonal())
 
@@ -145,9 +140,8 @@ def _checked_inputs(values: Any) -> np.ndarray | None:
     if values is None:
         return None
     inputs = read_only(as_array("inputs", values, np.float64))
-    if (
-        inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.abs(inputs) <= 1e150)
-    ):  # their squares are numbers
+    has_squares = np.all(np.abs(inputs) <= 1e150)
+    if inputs.ndim not in (1, 2) or inputs.size == 0 or not has_squares:
         raise InputError("inputs must be numbers up to 1e150, one number or one row of them per column of the data.")
     return inputs.reshape(len(inputs), -1)
 
@@ -185,8 +179,7 @@ class SquaredExponential(KernelCovariance):
     def _distances(self, d: int) -> np.ndarray:
         """(d, d) squared distances between inputs."""
         inputs = self._inputs(d)
-        difference = inputs[:, None, :] - inputs[None, :, :]
-        return np.asarray(np.einsum("ijq,ijq->ij", difference, difference))
+        return np.asarray(np.square(inputs[:, None] - inputs).sum(axis=2))
 
     def _default_priors(self, d: int) -> dict[str, Prior]:
         apart = self._distances(d)

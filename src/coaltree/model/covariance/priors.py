@@ -2,14 +2,12 @@
 
 import math
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.special import gammaln, multigammaln
 
-from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import as_array
 from ...errors import InputError
@@ -30,10 +28,8 @@ def positive_definite(name: str, values: Any) -> np.ndarray:
     size = float(np.max(np.abs(matrix)))
     if not (np.isfinite(size) and np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * size)):
         raise InputError(f"{name} must be finite and symmetric.")
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        raise InputError(f"{name} must be positive definite, with eigenvalues above 0.") from None
+    if dpotrf(matrix)[1]:
+        raise InputError(f"{name} must be positive definite, with eigenvalues above 0.")
     return matrix
 
 
@@ -182,16 +178,10 @@ class InverseWishart(Prior):
         positive_definite("the scale of InverseWishart", self.scale)
         self._require(self.df > len(self.scale) - 1, "df must exceed d - 1")
 
-    @cached_property
-    def chol(self) -> np.ndarray:
-        """C, lower triangular, of S = CCᵀ; the same bits whoever asks first."""
-        with single_threaded_blas():
-            return np.linalg.cholesky(self.scale)
-
     def log_density(self, x: ArrayLike) -> float:
-        chol = np.linalg.cholesky(np.asarray(x, dtype=np.float64))
-        half_log_det, half_log_det_scale = (np.log(np.diag(root)).sum() for root in (chol, self.chol))
-        root, d = solve_lower(chol, self.chol), len(self.scale)
+        chol, chol_scale = np.linalg.cholesky(np.asarray(x, dtype=np.float64)), np.linalg.cholesky(self.scale)
+        half_log_det, half_log_det_scale = (np.log(np.diag(root)).sum() for root in (chol, chol_scale))
+        root, d = solve_lower(chol, chol_scale), len(self.scale)
         constant = self.df * half_log_det_scale - 0.5 * self.df * d * math.log(2) - multigammaln(0.5 * self.df, d)
         return float(constant - (self.df + d + 1) * half_log_det - 0.5 * np.sum(root * root))
 
@@ -200,7 +190,7 @@ class InverseWishart(Prior):
         d = len(self.scale)
         bartlett = rng.standard_normal((d, d))  # nothing above its diagonal is read
         np.fill_diagonal(bartlett, np.sqrt(2.0 * rng.standard_gamma(0.5 * (self.df - np.arange(d)))))
-        root = solve_lower(bartlett, self.chol.T)
+        root = solve_lower(bartlett, np.linalg.cholesky(self.scale).T)
         draw = root.T @ root
         return np.asarray(0.5 * (draw + draw.T))
 
@@ -211,7 +201,7 @@ class InverseWishart(Prior):
     def scale_terms(self, x: ArrayLike) -> tuple[float, float]:
         """(α, b) such that the density of x / c has the factor c^α exp(-b c) in c."""
         # Cholesky pivots nothing: in other units the same bits.
-        root = solve_lower(np.linalg.cholesky(np.asarray(x, dtype=np.float64)), self.chol)
+        root = solve_lower(np.linalg.cholesky(np.asarray(x, dtype=np.float64)), np.linalg.cholesky(self.scale))
         return 0.5 * self.df * len(self.scale), 0.5 * float(np.sum(root * root))
 
     def log_marginal(self, n: int, products: np.ndarray) -> float:

@@ -16,7 +16,6 @@ from .table import Table
 
 _MIN_RANGE = 2.0**-46  # of a column, beside its largest value: what differs less is constant
 MAX_SCALE_RATIO = 100.0  # of columns under one variance: beyond, small ones have hardly any effect
-_ALL_CONSTANT = "every column of X is constant, but for rounding, so nothing tells its rows apart; check the table."
 _MIN_RESIDUAL = 1e-7  # of a column's standard deviation: less than this is left where others determine it
 
 
@@ -34,16 +33,14 @@ def choose_columns(
         covariance, info["covariance_choice"] = choose_family(values, ~constant)
     covariance = as_covariance(covariance, d, names)
     covariance = covariance.known() if is_known else covariance
-    left_out = np.zeros(d, dtype=bool)
-    reasons = {}
+    varying, reasons = np.arange(d), {}
     if "constant" in covariance.cannot_take or "covariance_choice" in info:
-        left_out = constant
-        reasons["constant"] = np.flatnonzero(constant)
-    if left_out.all():
-        raise InputError(_ALL_CONSTANT)
+        varying, reasons["constant"] = np.flatnonzero(~constant), np.flatnonzero(constant)
+    if len(varying) == 0:
+        raise InputError(
+            "every column of X is constant, but for rounding, so nothing tells its rows apart; check the table."
+        )
     if "dependent" in covariance.cannot_take:
-        varying = np.flatnonzero(~left_out)
-        column_variances(values[:, varying])  # refused where they are no numbers, before anything is concluded of them
         reasons["a linear function of columns before it"] = varying[dependent_columns(values[:, varying])]
     used = np.setdiff1d(np.arange(d), np.concatenate([[], *reasons.values()]))
     if len(used) == d:
@@ -63,8 +60,6 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     "scaled".
     """
     n, d = len(values), int(varying.sum())
-    if d == 0:
-        raise InputError(_ALL_CONSTANT)
     needed = rows_for_full(d)
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
@@ -106,8 +101,7 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
         return dependent
     scaled = np.ldexp(complete, -np.frexp(np.abs(complete).max(axis=0))[1])  # exact, and squares are numbers
     rest = scaled - scaled.mean(axis=0)
-    norms = np.sqrt(np.square(rest).sum(axis=0))
-    rest /= np.where(norms > 0.0, norms, 1.0)
+    rest /= np.maximum(np.linalg.norm(rest, axis=0), np.finfo(float).tiny)
     for j in range(d):
         length = np.sqrt(rest[:, j] @ rest[:, j])
         dependent[j] = length < _MIN_RESIDUAL
@@ -135,17 +129,15 @@ def spread_ties(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tu
 
     The draws depend on the numbers of row and column in the user's table alone, `rows` (n,) and `columns` (k,), so that
     the same table is spread in the same way by every chain, in every process and in every unit, and rows that are added
-    later change nothing before them. Without ties it is the table itself that is returned.
+    later change nothing before them.
     """
-    tied = np.zeros(len(columns), dtype=bool)
+    values, tied = np.array(values), np.zeros(len(columns), dtype=bool)
     for j, number in enumerate(columns):
         seen = np.flatnonzero(~np.isnan(values[:, j]))
         x = values[seen, j]
         levels, level_of, counts = np.unique(x, return_inverse=True, return_counts=True)
         if len(levels) in (1, len(x)):
             continue
-        if not tied.any():
-            values = np.array(values)
         tied[j] = True
         u = np.random.default_rng([20121, int(number)]).random(int(rows.max()) + 1)[rows[seen]]
         half_gaps = 0.5 * np.diff(levels)

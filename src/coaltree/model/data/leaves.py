@@ -114,18 +114,14 @@ def leaves_of(
 
 def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """The leaf of each row and the leaves' names, in order of first sight, from one value a row."""
+    from pandas import factorize, isna
+
     values = as_array("groups", groups, object)
     if values.shape != (n_rows,):
         raise refusal("groups", f"a sequence of one value for each of the {n_rows} rows", groups)
-    number: dict[str, int] = {}
-    leaf = np.array([number.setdefault(name, len(number)) for name in map(_group_name, values)])
-    if len(number) < 2:
-        raise InputError("groups must name at least two groups; all rows have the same.")
-    return leaf, tuple(number)
-
-
-def _group_name(value: Any) -> str:
-    name = str(value)
-    if name == "" or (not isinstance(value, str) and name in ("None", "nan", "NaN", "NaT", "<NA>", "--")):
+    leaf, names = factorize(np.array(list(map(str, values)), dtype=object))
+    if isna(values).any() or "" in names:
         raise InputError("groups has a missing value or an empty name; give every row a group.")
-    return name
+    if len(names) < 2:
+        raise InputError("groups must name at least two groups; all rows have the same.")
+    return leaf, tuple(names)

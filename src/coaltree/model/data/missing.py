@@ -22,8 +22,7 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
         empty = np.flatnonzero(np.isnan(values).all(axis=axis))
         if len(empty):
             listed = shortlist([repr(names[i]) if names else str(i) for i in empty.tolist()])
-            which, has, it = (what, "has", "it") if len(empty) == 1 else (f"{what}s", "have", "them")
-            raise InputError(f"{which} {listed} of X {has} only missing values; drop {it}.")
+            raise InputError(f"{what}(s) {listed} of X have only missing values; drop them.")
 
 
 def agreeing_pair(values: np.ndarray) -> tuple[int, int] | None:
@@ -57,13 +56,12 @@ def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Ge
             _draw_row(rows, j, np.zeros(rows.h.shape[1]), 1.0)
         return _filled(values, missing, covariance, mu + e, rows)
     precision = precision_of(covariance, values.shape[1])
+    centre = np.full(values.shape[1], np.nanmean(values))
     if len(precision) == 1 or not np.any(np.tril(precision, -1)):
-        guesses = np.nanmean(values, axis=0) + np.sqrt(column_variances(values)) * rng.standard_normal(values.shape)
-        return np.where(missing, guesses, values)
-    (stream,) = make_streams(rng, 1)
-    values, constant = values.copy(), np.full(values.shape[1], np.nanmean(values))
+        centre, precision = np.nanmean(values, axis=0), 1.0 / column_variances(values)[None]
+    (stream,), values = make_streams(rng, 1), values.copy()
     for i in np.flatnonzero(missing.any(axis=1)):
-        _draw_leaf(values[i], missing[i], constant, 1.0, precision, stream)
+        _draw_leaf(values[i], missing[i], centre, 1.0, precision, stream)
     return values
 
 

@@ -32,11 +32,7 @@ def as_frame(X: Any) -> Any:
         return np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biuf" else X.astype(object), np.nan)
     kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
     if callable(getattr(X, "to_pandas", None)):
-        try:
-            frame = X.to_pandas()
-        except Exception as error:  # whatever that package raises
-            why = " ".join(str(error).split())[:200]
-            raise InputError(f"X is a {kind} that cannot be made a DataFrame: {why}") from error
+        frame = X.to_pandas()
         return frame if is_frame(frame) else X
     for method in ("collect", "compute"):
         if hasattr(X, "columns") and hasattr(X, method):
@@ -122,9 +118,8 @@ def aligned(name: str, values: Any, index: Any) -> Any:
 def _numbers_of_frame(X: Any, names: tuple[str, ...]) -> np.ndarray:
     text = [(name, dtype) for name, dtype in zip(names, X.dtypes, strict=True) if not _is_number(dtype)]
     if text:
-        columns = f"column{'s' * (len(text) > 1)} {shortlist([repr(name) for name, _ in text])}"
-        hold, them = ("holds", "it") if len(text) == 1 else ("hold", "them")
-        raise InputError(f"{columns} of X {hold} {text[0][1]}, not numbers; drop or encode {them}.")
+        columns = shortlist([repr(name) for name, _ in text])
+        raise InputError(f"column(s) {columns} of X hold {text[0][1]}, not numbers; drop or encode them.")
     return np.array(X.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
 
 

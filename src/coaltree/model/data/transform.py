@@ -184,8 +184,8 @@ def transformed(table: Table, transformer: Any, method: str = "transform") -> Ta
     return Table(np.ascontiguousarray(values), table.labels, names if len(names) == values.shape[1] else None)
 
 
-def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray | None:
-    """(m, d) log |dy/dx| of transformed entries y of values x, by columns; None where it is not known."""
+def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray:
+    """(m, d) log |dy/dx| of transformed entries y of values x, by columns; NaN where it is not known."""
     if transformer is None:
         return np.zeros(values.shape)
     if isinstance(transformer, Preprocessor) and transformer.is_by_columns:
@@ -200,7 +200,7 @@ def log_derivative(transformer: TransformLike, values: np.ndarray) -> np.ndarray
     if is_theirs and kind.__name__ in ("StandardScaler", "RobustScaler", "MaxAbsScaler"):
         scale = getattr(transformer, "scale_", None)
         return np.broadcast_to(0.0 if scale is None else -np.log(scale), values.shape)
-    return None
+    return np.full(values.shape, np.nan)
 
 
 def _scaler(values: np.ndarray) -> Any:

@@ -12,7 +12,6 @@ from ...errors import InputError
 from ..covariance.base import column_variances, draw_multiple
 from ..covariance.priors import LogNormal
 
-_DEFAULT_PRIOR = LogNormal(0.1, 2.0)  # times are in coalescent units, the root near 2
 _MAX_LEVEL = 1e150  # beyond, the square of a variance is not a number
 NOISE_LEVEL = "noise_level"  # name of a learnt level among the parameters
 
@@ -104,9 +103,8 @@ class NoiseModel(NamedTuple):
 
     level: float | None  # None: learnt
     half_df: float  # 0 for normal tails
-    log_median: float
-    log_sd: float
-    log_floor: float  # the prior of the level is cut off below
+    prior: LogNormal  # of the level
+    log_floor: float  # it is cut off below
     error2: np.ndarray  # (N,) r_i
     settings: Noise
 
@@ -120,21 +118,15 @@ class NoiseDraw(NamedTuple):
 
 def noise_model(noise: Noise, values: np.ndarray, errors: np.ndarray | None = None) -> NoiseModel:
     """The noise of the rows of a table (N, d), NaN where missing."""
-    prior, log_floor, log_unit = noise.prior, -math.inf, 0.0
+    prior, log_floor = noise.prior, -math.inf
     if prior is None:
-        prior, log_unit = _DEFAULT_PRIOR, 2.0 * math.log(typical_error(errors))  # so that no unit of errors matters
+        unit = typical_error(errors) ** 2  # so that no unit of errors matters
+        prior = LogNormal(0.1 / unit, 2.0)  # times are in coalescent units, the root near 2
         if noise.is_learnt and values.size:
-            log_floor = math.log(max(rounding_share(values), 1e-12)) - log_unit
+            log_floor = math.log(max(rounding_share(values), 1e-12) / unit)
     error2 = np.ones(len(values)) if errors is None else np.square(errors)
-    return NoiseModel(
-        None if noise.is_learnt else noise.level,
-        0.5 * noise.df if noise.tails == "student" else 0.0,
-        math.log(prior.median) - log_unit,
-        float(prior.sd),
-        log_floor,
-        error2,
-        noise,
-    )
+    half_df = 0.5 * noise.df if noise.tails == "student" else 0.0
+    return NoiseModel(None if noise.is_learnt else noise.level, half_df, prior, log_floor, error2, noise)
 
 
 def rounding_share(values: np.ndarray) -> float:
@@ -172,8 +164,8 @@ def first_draw(model: NoiseModel, rng: np.random.Generator | None = None) -> Noi
     """Where a chain starts: the prior's median, or with a generator somewhere around it; all scales 1."""
     level = model.level
     if level is None:
-        spread = 0.5 * model.log_sd * rng.standard_normal() if rng is not None else 0.0
-        level = math.exp(max(model.log_median + spread, model.log_floor))
+        spread = 0.5 * model.prior.sd * rng.standard_normal() if rng is not None else 0.0
+        level = math.exp(max(math.log(model.prior.median) + spread, model.log_floor))
     return NoiseDraw(level, np.ones(len(model.error2)) if model.half_df > 0.0 else None)
 
 
@@ -187,7 +179,7 @@ def log_level_density(model: NoiseModel, log_level: float) -> float:
     """Log density of log λ, up to a constant; -inf below the floor."""
     if log_level < model.log_floor - 1e-12:  # a little slack: log(exp(floor)) need not return it
         return -math.inf
-    return -0.5 * ((log_level - model.log_median) / model.log_sd) ** 2
+    return float(-0.5 * ((log_level - math.log(model.prior.median)) / model.prior.sd) ** 2)
 
 
 def log_prior(model: NoiseModel, draw: NoiseDraw) -> float:

@@ -9,12 +9,11 @@ from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import as_generator
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count
-from ...errors import InputError
 from ...tree.tree import Tree
 from ..covariance import CovarianceLike, as_covariance
 from .coalescent import simulate_tree
 from .diffusion import simulate_data
-from .noise import NoiseLike, as_noise, check_errors
+from .noise import NoiseLike, as_noise, known_variances
 
 
 def simulate(
@@ -56,15 +55,11 @@ def simulate(
     """
     rng = as_generator(random_state)
     noise = as_noise(noise)
-    if noise.is_learnt:
-        raise InputError("to simulate, the noise must have a level; give a number, or Noise(0.1, ...).")
-    n = check_count("n", n, 2)
-    errors = check_errors(errors, n)
-    d = check_count("d", d)
+    n, d = check_count("n", n, 2), check_count("d", d)
+    variances = known_variances(noise.level, errors, n)
     require_memory(n * (300 + 24 * d), f"{n} rows of {d} columns", "simulate fewer")
     tree = simulate_tree(n, rng, labels)
     whitener = as_covariance(covariance, d).whitener(d)
-    variances = np.full(n, noise.level) if errors is None else noise.level * np.square(errors)
     if noise.tails == "student":
         variances = variances * (0.5 * noise.df / rng.standard_gamma(0.5 * noise.df, size=n))
     return simulate_data(tree, d, rng, whitener.color, leaf_var=variances), tree

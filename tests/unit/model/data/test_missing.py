@@ -101,12 +101,12 @@ def test_fill_at_random_is_smooth_under_a_smooth_covariance():
 
 def test_check_observed_names_rows_and_columns_without_values():
     X = np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]])
-    with pytest.raises(InputError, match=r"row 'b' of X has only missing values"):
+    with pytest.raises(InputError, match=r"row\(s\) 'b' of X have only missing values"):
         check_observed(X, ("a", "b", "c"), ("x", "y"))
     X = np.array([[1.0, np.nan], [3.0, np.nan], [2.0, np.nan]])
-    with pytest.raises(InputError, match=r"column 'y' of X has only missing values"):
+    with pytest.raises(InputError, match=r"column\(s\) 'y' of X have only missing values"):
         check_observed(X, ("a", "b", "c"), ("x", "y"))
-    with pytest.raises(InputError, match=r"column 1 of X"):
+    with pytest.raises(InputError, match=r"column\(s\) 1 of X"):
         check_observed(X, ("a", "b", "c"), None)
 
 

@@ -63,6 +63,6 @@ def test_noise_level_at_the_floor_of_its_prior_has_a_density():
     model = model_noise.noise_model(Noise(), np.zeros((2, 1)))
     for log_floor in np.random.default_rng(0).uniform(-1.0, 0.0, 500):
         at_floor = model._replace(log_floor=log_floor)
-        level = model_noise.first_draw(at_floor._replace(log_median=-9.0)).level
+        level = model_noise.first_draw(at_floor._replace(prior=LogNormal(1e-4, 2.0))).level
         assert model_noise.log_level_density(at_floor, math.log(level)) > -math.inf
     assert model_noise.log_level_density(at_floor, log_floor - 1e-9) == -math.inf
