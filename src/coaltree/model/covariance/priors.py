@@ -99,8 +99,7 @@ class InverseGamma(Prior):
 
     def scale_terms(self, x: ArrayLike) -> tuple[float, float]:
         """(α, b) such that the density of x / c has the factor c^α exp(-b c) in c."""
-        x = np.asarray(x)
-        return float(np.sum(self.shape * np.ones_like(x))), float(np.sum(self.scale / x))
+        return float(np.sum(self.shape * np.ones(np.shape(x)))), float(np.sum(self.scale / np.asarray(x)))
 
     def log_marginal(self, n: int | np.ndarray, sum_of_squares: Any) -> float:
         """Log density of n draws of N(0, x) with x integrated out, as a function of their sum of squares.
