@@ -70,8 +70,7 @@ def echo(text: object, err: bool = False) -> None:
 
 def say(text: object) -> None:
     """Print a line, unless the command is --quiet."""
-    context = click.get_current_context(silent=True)
-    if context is None or not context.params.get("quiet"):
+    if not click.get_current_context().params.get("quiet"):
         echo(text)
 
 

@@ -1,5 +1,6 @@
 """``coaltree explain``: which columns make each cluster."""
 
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,4 +63,5 @@ def _lines(of: "Explanation", most: int) -> Iterator[str]:
         order = of.order(g)[:most].tolist()
         sides = {"to its sister clade": 0, "to all others": 1}
         table = {name: [difference(of, g, j, side) for j in order] for name, side in sides.items()}
-        yield pandas.DataFrame(table, [shortened(of.columns[j], 40) for j in order]).to_string()
+        names = [shortened(of.columns[j], 40) for j in order]
+        yield textwrap.indent(pandas.DataFrame(table, names).to_string(), "  ")
