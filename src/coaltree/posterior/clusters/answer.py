@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..._runtime.formatting import shortlist
 from . import stability
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def leaves_one(leaves: str) -> str:
     return {"rows": "row", "leaves": "leaf"}[leaves]
 
 
-def clusters_in_words(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> str:
+def clusters_in_words(answer: ClusterAnswer, leaves: str = "rows") -> str:
     """Such as "2 clusters: 61 rows (stable, 0.97), 49 rows (doubtful, 0.70)", in order of the clusters' numbers.
 
     A cluster whose mean similarity alone would be stable also has the lower end of its 90 % interval.
@@ -83,8 +84,7 @@ def clusters_in_words(answer: ClusterAnswer, leaves: str = "rows", most: int = 1
         in_spite = word == "doubtful" and jaccard >= stability.STABLE - 1e-12
         mean = stability.similarity(jaccard) + (f", from {stability.similarity(low)}" if in_spite else "")
         clusters.append(f"{size} {leaves if size > 1 else leaves_one(leaves)} ({word}, {mean})")
-    rest = f", and {answer.n_clusters - most} more" if answer.n_clusters > most else ""
-    return f"{answer.n_clusters} clusters: {', '.join(clusters[:most])}{rest}"
+    return f"{answer.n_clusters} clusters: {shortlist(clusters, 12)}"
 
 
 def uncertain_in_words(answer: ClusterAnswer, names: Sequence[str], leaves: str = "rows", most: int = 4) -> str | None:

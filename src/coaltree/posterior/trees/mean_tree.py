@@ -72,15 +72,13 @@ class MeanTree(Tree):
 
     def _joined(self, cluster: np.ndarray, rank: np.ndarray) -> np.ndarray:
         alone = np.flatnonzero(cluster < 0)
+        if len(alone) == 0:
+            return cluster
         nodes, size = np.unique(cluster[cluster >= 0], return_counts=True)
         in_order = np.lexsort(([rank[cluster == node].min() for node in nodes], -size))  # of equally close ones
-        if len(alone) == 0 or len(nodes) == 1:
-            return np.full_like(cluster, nodes[0]) if len(nodes) == 1 else cluster
-        mean = np.empty((len(alone), len(nodes)))
-        for column, c in enumerate(in_order.tolist()):
-            mean[:, column] = _sum_of_d(*self._draws, cluster == nodes[c])[alone] / size[c]
+        means = [_sum_of_d(*self._draws, cluster == nodes[c])[alone] / size[c] for c in in_order]
         joined = cluster.copy()
-        joined[alone] = nodes[in_order][mean.round(9).argmin(axis=1)]
+        joined[alone] = nodes[in_order][np.round(means, 9).argmin(axis=0)]
         return joined
 
     def __reduce__(self) -> tuple[Any, ...]:
