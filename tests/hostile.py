@@ -123,9 +123,9 @@ def value_at(content, place):
     return content
 
 
-def with_members(path, header, members):
+def with_members(path, header, members, compression=zipfile.ZIP_STORED):
     """A zip file with any header and any bytes for members."""
-    with zipfile.ZipFile(path, "w") as file:
+    with zipfile.ZipFile(path, "w", compression) as file:
         file.writestr("header.json", header if isinstance(header, str | bytes) else json.dumps(header))
         for name, data in members.items():
             file.writestr(name, data)

@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import warnings
+import zipfile
 import zlib
 from functools import partial
 from unittest import mock
@@ -98,6 +99,13 @@ def content_nested_without_end(folder):
     content = '{"tuple": [' * 20_000 + "1" + "]}" * 20_000
     head = f'{{"format": "coaltree posterior", "version": {POSTERIOR}, "written_by": {{}}, "content": '
     posterior_with(folder, head + content + "}")
+
+
+@case("is damaged and cannot be read (a member is compressed).")
+def posterior_bomb(folder):
+    """A thousand times as large in memory as on disk."""
+    members = {"times.npy": hostile.npy_header((10**6,)) + bytes(8 * 10**6)}
+    posterior_with(folder, HEADER, members, compression=zipfile.ZIP_DEFLATED)
 
 
 @case("is damaged and cannot be read (")

@@ -52,17 +52,17 @@ def read(path: PathLike, kind: str, version: int) -> Any:
                 if (written := header["version"]) != version:
                     by = f"coaltree {shortened(str(header['written_by']), 30)} in format {shortened(str(written), 30)}"
                     raise InputError(f"{str(path)!r} was written by {by}, and this version reads format {version}.")
+                if any(info.compress_type != zipfile.ZIP_STORED for info in members.zip.infolist()):
+                    raise ValueError("a member is compressed")  # and may be far larger than the file
                 arrays = {name: members[name] for name in members.files if name != _HEADER}
                 return _decode(header["content"], arrays)
-        except InputError:
-            raise
         except Exception as error:  # whatever a damaged file may make the readers trip over
-            raise damaged(path, error) from None
+            raise error if isinstance(error, InputError) else damaged(path, error) from None
 
 
 def damaged(path: PathLike, error: Exception) -> InputError:
     """Return the error of a file whose content is wrong."""
-    why = shortened(str(error), 150) or type(error).__name__
+    why = shortened(" ".join(str(error).split()), 150) or type(error).__name__
     return InputError(f"{str(path)!r} is damaged and cannot be read ({why}).")
 
 

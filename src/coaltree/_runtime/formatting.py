@@ -43,11 +43,9 @@ def beside_limit(value: float, limit: float, digits: int) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits, thousands set apart, and no more zeros than needed."""
-    value = float(value)
     if not math.isfinite(value):
         return "–"
-    rounded = round(value) if 10.0**digits <= abs(value) < 1e6 else float(f"{value:.{digits}g}")
-    return f"{rounded:,.6g}"
+    return f"{round(value) if 10.0**digits <= abs(value) < 1e6 else float(f'{value:.{digits}g}'):,.6g}"
 
 
 def count(n: int, one: str, many: str | None = None) -> str:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, overload
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
-from ..errors import CoaltreeWarning
+from ..errors import CoaltreeWarning, InputError
 
 PACKAGE = Path(__file__).parents[1]
 KERNEL_SOURCES = re.compile(rb"import .*\bjit\b|\(NamedTuple\)")  # files of kernels, and of tuples that these take
@@ -34,6 +34,8 @@ def jit(function: Any = None, **options: Any) -> Any:
     """Compile a kernel on first use: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions."""
     if function is None:
         return partial(jit, **options)
+    if numba.config.DISABLE_JIT:
+        raise InputError("coaltree cannot run without Numba's compiler; unset NUMBA_DISABLE_JIT.")
     folder, before = cache_folder(), numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder or "")  # of this kernel: other packages' are none of our business
     options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "cache": folder is not None}

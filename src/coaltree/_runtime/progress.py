@@ -16,9 +16,11 @@ def watching(wanted: ProgressLike, unit: str = "it") -> Iterator[Callable[..., o
     if callable(wanted):
         yield wanted
         return
-    if not isinstance(wanted, bool) and not (isinstance(wanted, str) and wanted == "auto"):
+    is_auto = isinstance(wanted, str) and wanted == "auto"
+    if not is_auto and not isinstance(wanted, bool):
         raise refusal("progress", 'True, False, "auto" or a function', wanted)
-    with tqdm(unit=unit, file=sys.stderr, disable=None if wanted == "auto" else not wanted) as bar:
+    delay = 3.0 if is_auto else 0.0  # seconds without a bar
+    with tqdm(unit=unit, file=sys.stderr, disable=None if is_auto else not wanted, delay=delay) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

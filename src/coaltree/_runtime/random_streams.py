@@ -73,5 +73,4 @@ def standard_normal(state: np.ndarray) -> float:
 @jit
 def integer_below(state: np.ndarray, n: Int) -> int:
     """Draw from 0 … n-1; the bias for n far below 2^53 is below 1e-15 times n."""
-    k = np.int64(uniform(state) * n)
-    return min(k, np.int64(n) - 1)  # type: ignore[return-value]
+    return min(np.int64(uniform(state) * n), np.int64(n) - 1)  # type: ignore[return-value]

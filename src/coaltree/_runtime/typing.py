@@ -5,9 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-
-__all__ = ["ArrayLike", "Int", "PathLike", "ProgressLike", "RandomState"]
+from numpy.typing import ArrayLike as ArrayLike
 
 Int = int | np.integer[Any]
 PathLike = str | os.PathLike[str]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,8 @@ def check_positive(name: str, value: Any, zero: bool = False) -> float:
     return number
 
 
-def check_level(name: str, value: Any) -> float:
-    """Return the probability of an interval."""
-    return check_number(name, value, 0.0, 0.999)
+#: Return the probability of an interval.
+check_level = partial(check_number, least=0.0, most=0.999)
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from coaltree import CoaltreeWarning
+from coaltree import CoaltreeWarning, InputError
 from coaltree._runtime import jit as module
 from coaltree._runtime.jit import KERNEL_SOURCES, PACKAGE, cache_folder, jit
 
@@ -94,6 +94,12 @@ def test_kernels_take_constants_from_files_of_kernels_alone():
             constants = {alias.name for alias in node.names if alias.name.lstrip("_").isupper()}
             constants -= {"SMC", "MIN_DRAWS"}  # no kernel has them
             assert not constants or target in sources, (path, node.module, constants)
+
+
+def test_without_the_compiler_a_sentence_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(InputError, match="unset NUMBA_DISABLE_JIT"):
+        compiled()
 
 
 @pytest.mark.usefixtures("homeless")

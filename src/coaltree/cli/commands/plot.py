@@ -16,6 +16,7 @@ KINDS = ("tree", "densitree", "clustermap", "coclustering")
     "Output file; its suffix (.png, .svg, .pdf) is the format. [default: KIND.png beside the posterior]", "{kind}.png"
 )
 @click.option("--kind", type=click.Choice(KINDS), default="tree", help="Kind of plot.")
+@click.option("--clustermap", "kind", flag_value="clustermap", help="The same as --kind clustermap.")
 @options.clusters_option("Number of clusters to colour, or to cut the trees into.")
 @click.option("--width", type=options.INCHES, metavar="INCHES", help="Width. [default: what the leaves need]")
 @click.option("--height", type=options.INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
@@ -34,7 +35,7 @@ def plot(posterior: Any, out: Path, kind: str, clusters: int | None, width: floa
     Examples:
       coaltree plot wines -o wines.pdf --clusters 3
       coaltree plot wines --kind densitree -o densitree.png --width 6 --height 9
-      coaltree plot wines --kind clustermap
+      coaltree plot wines --clustermap
     """
     from matplotlib.figure import Figure
 

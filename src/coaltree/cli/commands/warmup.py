@@ -1,7 +1,6 @@
 """``coaltree warmup``: compile ahead of the first run, for container images and clusters."""
 
 import tempfile
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -26,14 +25,12 @@ def warmup() -> None:
     from ..._runtime import jit
     from ...inference.control.compile_ahead import compile_ahead
 
-    began = time.perf_counter()
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         compile_ahead()
         use_everything(Path(folder))
     kept = jit.cache_folder()
-    where = f"kept in {kept}" if kept else "but there is no folder to keep them in"
-    echo(f"compiled kernels in {time.perf_counter() - began:.0f} s, {where}")
+    echo(f"compiled kernels, kept in {kept}" if kept else "compiled kernels, but there is no folder to keep them in")
 
 
 def use_everything(folder: Path) -> None:

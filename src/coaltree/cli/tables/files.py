@@ -149,11 +149,12 @@ def _rises(cells: Sequence[str], decimal: str | None) -> bool:
 def _read_excel(
     path: Path, header: bool | None, decimal: str | None, sheet: str | None
 ) -> tuple[pandas.DataFrame, str]:
-    with pandas.ExcelFile(path, engine="openpyxl") as book:
+    with pandas.ExcelFile(path, engine="openpyxl", engine_kwargs={"read_only": False}) as book:
         name = str(book.sheet_names[0]) if sheet is None else sheet
         if name not in book.sheet_names:
             raise InputError(f"there is no sheet {name!r} (--sheet); the sheets are {shortlist(book.sheet_names)}.")
         cells = pandas.read_excel(book, sheet_name=name, header=None, dtype=object, keep_default_na=False, na_values=[])
+        n_hidden = sum(row.hidden for row in book.book[name].row_dimensions.values())
     cells.index = pandas.RangeIndex(1, len(cells) + 1, name="row")
 
     def text(cell: Any) -> str:
@@ -164,7 +165,8 @@ def _read_excel(
         return "" if math.isnan(cell) else shown.replace(".", decimal or ".")
 
     frame, read_as = with_header(cells.map(text), header, decimal)
-    return frame, f"sheet {name!r}, {read_as}"
+    hidden = f", {count(n_hidden, 'row')} among them hidden in Excel" if n_hidden else ""
+    return frame, f"sheet {name!r}, {read_as}{hidden}"
 
 
 def _read_arrays(path: Path, wanted: str | None) -> tuple[pandas.DataFrame, str]:

@@ -7,7 +7,6 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 Φ_oo. The messages of a tree are made once for each set of columns, and kept.
 """
 
-import time
 import warnings
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +45,6 @@ Clades = tuple[Any, list[list[int]]]  # probabilities, and [tree, node] of each 
 
 _SHARES_AT_ONCE = 1 << 21  # (rows, branches and clades) held at a time
 _MAX_KEPT, _BYTES_OF_A_NODE = 1 << 28, 100  # of messages, with its part of the lineage counts
-_SECONDS_WITHOUT_BAR = 3.0
 _NO_INFORMATION = 1e300  # a variance beside which every other is 0
 _MAX_WHITENED = 1e145  # so that squared distances are finite
 _kept: "WeakKeyDictionary[Posterior, dict[Any, _Messages]]" = WeakKeyDictionary()
@@ -111,7 +109,7 @@ def place(
     trees, prior_weights = pick_trees(posterior.weights, n_trees)
     names, members = _classes(in_order_of(classes, posterior), posterior.n)
     rngs = as_generator(random_state).spawn(len(trees))
-    m, began = len(table.values), time.monotonic()
+    m = len(table.values)
     where = _first_places(posterior, trees) if n_clades > 0 else np.empty((0, 2), np.int64)
     at_once = max(8, _SHARES_AT_ONCE // (2 * posterior.n + len(where)))
     placed, clades = [], []
@@ -127,7 +125,7 @@ def place(
                 best = best[np.argsort(-row[best], kind="stable")]
                 best = best[row[best] > 0.0]
                 clades.append((row[best], where[best].tolist()))
-            if watch is not None and time.monotonic() - began > _SECONDS_WITHOUT_BAR:
+            if watch is not None:
                 watch(rows.stop, m)
     total, weights, nodes, times, by_class = map(np.concatenate, zip(*placed, strict=True))
     probability = None if names is None else by_class / by_class.sum(axis=1, keepdims=True)

@@ -28,11 +28,11 @@ def test_plot_repeats_and_has_the_given_size(folder, tmp_path, only_line):
 
 
 def test_plot_of_a_clustermap_is_beside_the_posterior_unless_seaborn_is_absent(folder, only_line, monkeypatch):
-    assert main(["plot", str(folder), "--kind", "clustermap", "--clusters", "2"]) == 0
+    assert main(["plot", str(folder), "--clustermap", "--clusters", "2"]) == 0
     path = folder / "clustermap.png"
     assert path.read_bytes().startswith(b"\x89PNG")
     path.unlink()
     monkeypatch.setitem(sys.modules, "seaborn", None)
-    assert main(["plot", str(folder), "--kind", "clustermap"]) == 2
+    assert main(["plot", str(folder), "--clustermap"]) == 2
     assert 'pip install "coaltree[plots]"' in only_line()
     assert not path.exists()

@@ -186,7 +186,12 @@ def test_excel_files_have_header_names_and_missing_cells(read, workbook):
     assert description.endswith(f"{read_with}\n  missing    2 of 6 values")
 
 
-def test_excel_files_with_decimal_commas(read, workbook):
+def test_excel_files_with_decimal_commas_and_hidden_rows(read, workbook):
+    openpyxl = pytest.importorskip("openpyxl")
     path = workbook(["a", "b"], [1.5, "2,5"], [1.125, "3"], [2300, "4"])
     assert read(path, decimal=",").values.tolist() == [[1.5, 2.5], [1.125, 3], [2300, 4]]
     assert read(path, columns=("a",)).values.tolist() == [[1.5], [1.125], [2300]]
+    book = openpyxl.load_workbook(path)
+    book.active.row_dimensions[3].hidden = True
+    book.save(path)
+    assert "1 row among them hidden in Excel" in read_file(path, TableOptions(decimal=",")).description
