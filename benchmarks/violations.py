@@ -79,21 +79,6 @@ def steps_of_student_by_column(n, d, rng):
     return noisy(np.array(X).T, rng, 0.01)
 
 
-def two_scales(n, d, rng):
-    """One side of the root has eight times the variance; both sides have at least 30 % of the rows."""
-    while True:
-        tree = simulate_tree(n, rng)
-        if 0.3 < tree.sizes[tree.children[-1, 0]] / n < 0.7:
-            break
-    along, below = np.ones(2 * n - 1), [int(tree.children[-1, 0])]
-    while below:
-        c = below.pop()
-        along[c] = 8.0
-        if c >= n:
-            below += tree.children[c - n].tolist()
-    return noisy(diffused(tree, d, rng, along), rng, 0.01)
-
-
 def skewed(n, d, rng):
     X = as_modelled(n, d, rng)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -132,9 +117,8 @@ WRONG = {
         steps_of_student_by_column, "diagonal", "learn", ("tails", "outliers")
     ),
     "Student steps (2 df), all columns alike": Case(steps_of_student, "diagonal", "learn", ("tails", "outliers")),
-    "some rows noisier": Case(some_noisy_rows, "diagonal", "learn", ("outliers", "tails", "clades")),
+    "some rows noisier": Case(some_noisy_rows, "diagonal", "learn", ("outliers", "tails")),
     "two wrong cells": Case(with_slips, "diagonal", "learn", ("outliers",)),
-    "two scales": Case(two_scales, "diagonal", "student", ("clades",)),
     "two skewed columns": Case(skewed, "diagonal", "student", ("skewness",)),
     "correlation 0.5, scaled": Case(
         lambda n, d, rng: as_modelled(n, d, rng, mix=correlated(0.5)), "scaled", "learn", ("correlation",)

@@ -68,10 +68,8 @@ class Model(NamedTuple):
         values = values if used is None else np.ascontiguousarray(values[:, used])
         values, tied = _apart(values, table, leaves, used, "tied" in covariance.cannot_take)
         if tied.any():
-            which = np.flatnonzero(tied) if used is None else used[tied]
-            info["ties"] = (
-                f"equal values spread over the step they are recorded in: {named_columns(which, table.features)}"
-            )
+            names = named_columns(np.flatnonzero(tied) if used is None else used[tied], table.features)
+            info["ties"] = f"equal values spread over the step they are recorded in: {names}"
         if transformer is not None:
             info["transform"] = described(transformer)
         spread = values[leaves.places] if tied.any() else None
@@ -79,8 +77,7 @@ class Model(NamedTuple):
             covariance = covariance.adapt(values)
         if isinstance(covariance, Components) and not is_known:
             info["components"] = covariance.summary()
-        model = cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info)
-        return model._with_index(rows, groups)
+        return cls.of_parts(table, leaves, covariance, noise, used, spread, transformer, info)._with_index(rows, groups)
 
     @classmethod
     def of_parts(
@@ -125,6 +122,12 @@ class Model(NamedTuple):
         name, is_integer = index.name, getattr(index.dtype, "kind", "O") in "iu"
         about = {"name": None if name is None else str(name), "is_integer": is_integer}
         return self._replace(index=index if fits else None, info={**self.info, INDEX: about if fits else {}})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.first_difference(other) is None
+
+    def __ne__(self, other: object) -> bool:  # a tuple has one of its own
+        return not self == other
 
     def first_difference(self, other: "Model") -> str | None:
         """The first field by whose value another model differs, such as "covariance"; None where none does."""
@@ -287,10 +290,7 @@ class Model(NamedTuple):
 
     def log_joint(self, state: State, problem: Problem | None = None) -> float:
         """Log p(X, tree | θ) + log p(θ), up to a constant; `problem` is that of the state, if it is known."""
-        total = sum(self.log_priors(state).values())
-        if self.n == 1:
-            return total
-        return total + self.log_likelihood(state, problem)
+        return sum(self.log_priors(state).values()) + (0.0 if self.n == 1 else self.log_likelihood(state, problem))
 
     def log_likelihood(self, state: State, problem: Problem | None = None) -> float:
         """Log p(X | tree, θ), up to a constant."""
@@ -333,11 +333,10 @@ class Model(NamedTuple):
     def state_of(self, draws: Draws, t: int) -> State:
         """Draw t of those over all rows, as a state over the distinct ones."""
         tree = restricted(draws.children[t].astype(np.int64), draws.times[t], self.leaves.distinct.first)
-        noise, imputed = self.noise_of(draws, t), np.full(self.n_missing, np.nan)
+        noise = self.noise_of(draws, t)
         if noise.tail_scale is not None:
             noise = noise._replace(tail_scale=noise.tail_scale[self.leaves.kept])
-        if draws.imputed is not None:
-            imputed = draws.imputed[t]
+        imputed = np.full(self.n_missing, np.nan) if draws.imputed is None else draws.imputed[t]
         return State(tree, self.covariance_of(draws, t), noise, imputed)
 
     def covariance_of(self, draws: Draws, t: int) -> Covariance:
