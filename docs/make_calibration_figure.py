@@ -20,14 +20,15 @@ COLOURS = {
     "scaled, student": "#2f6f9f",
     "spherical, student": "#7b4ea3",
     "full, student": "#2a8c62",
+    "components, student": "#444444",
     "squared_exponential, student": "#2a8c62",
     "logarithms, scaled, student": "#7b4ea3",
     "groups, scaled, normal noise": "#2a8c62",
 }
 
 setting = chosen_setting()
-figure = Figure(figsize=(10, 10.5), layout="constrained")
-for axes, (name, methods) in zip(figure.subplots(3, 3, sharex=True, sharey=True).flat, CELLS.items(), strict=True):
+figure = Figure(figsize=(14, 6.5), layout="constrained")
+for axes, (name, methods) in zip(figure.subplots(2, 5, sharex=True, sharey=True).flat, CELLS.items(), strict=True):
     axes.plot([0, 1], [0, 1], color="#999999", lw=1, ls=":")
     for method in methods:
         results = known(setting, name, method)
