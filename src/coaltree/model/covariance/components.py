@@ -164,7 +164,7 @@ class Components(Full):
         own = float(np.trace(self.Phi))
         share = own / (own + self.residual_variance * (d - K))
         beside = count(d - K, "other direction")
-        return f"{count(K, 'component')} with the tree ({100 * share:.0f} % of the variance), {beside} of noise"
+        return f"tree carried by {count(K, 'component')} ({100 * share:.0f} % of the variance); {beside} taken as noise"
 
 
 def default_components(n: int) -> int:
