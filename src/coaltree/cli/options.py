@@ -150,17 +150,19 @@ def posterior_command(out: str = "", name: str = "") -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
-        def on_posterior(posterior: Path, **given: Any) -> Any:
+        def on_posterior(posterior: Path, **settings: Any) -> Any:
             from ..posterior.io.archive import load
 
             if out:
-                force, beside = given.pop("force"), posterior if posterior.is_dir() else posterior.parent
-                given["out"] = given["out"] or (beside / name.format(**given) if name else None)
-                if given["out"] is not None:
-                    if given["out"].suffix == ".npz":
-                        raise InputError(f"{given['out']} is the name of a posterior or checkpoint; choose another -o.")
-                    check_output(given["out"], force, [posterior, given.get("rows", posterior)])
-            return command(posterior=load(posterior), **given)
+                force, beside = settings.pop("force"), posterior if posterior.is_dir() else posterior.parent
+                settings["out"] = settings["out"] or (beside / name.format(**settings) if name else None)
+                if settings["out"] is not None:
+                    if settings["out"].suffix == ".npz":
+                        raise InputError(
+                            f"{settings['out']} is the name of a posterior or checkpoint; choose another -o."
+                        )
+                    check_output(settings["out"], force, [posterior, settings.get("rows", posterior)])
+            return command(posterior=load(posterior), **settings)
 
         return commands.command()(all_of(click.argument("posterior", type=path), *file_options)(on_posterior))
 

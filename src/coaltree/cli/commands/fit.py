@@ -182,17 +182,17 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     shell.say(source.description)
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
-    given = {"X": source.table, "groups": source.groups, "errors": source.errors, "checkpoint": checkpoint, **settings}
+    call = {"X": source.table, "groups": source.groups, "errors": source.errors, "checkpoint": checkpoint, **settings}
     # Without --jobs chains run in threads, since kernels release the interpreter's lock; draws are the same.
     threads = parallel_config("threading", n_jobs=cpu_count()) if settings["n_jobs"] is None else None
     with threads or contextlib.nullcontext():
         try:
-            post = fit(**given)
+            post = fit(**call)
         except UnusableCheckpoint as error:
             if not force:
                 raise InputError(f"{error} Choose another --out, or start over with --force.") from error
             checkpoint.unlink()
-            post = fit(**given)
+            post = fit(**call)
     if post.info["interrupted"]:
         raise KeyboardInterrupt
     for name in ("covariance_choice", "components", "transform"):
