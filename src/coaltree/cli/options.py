@@ -150,19 +150,17 @@ def posterior_command(out: str = "", name: str = "") -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
-        def on_posterior(posterior: Path, **settings: Any) -> Any:
+        def on_posterior(posterior: Path, **call: Any) -> Any:
             from ..posterior.io.archive import load
 
             if out:
-                force, beside = settings.pop("force"), posterior if posterior.is_dir() else posterior.parent
-                settings["out"] = settings["out"] or (beside / name.format(**settings) if name else None)
-                if settings["out"] is not None:
-                    if settings["out"].suffix == ".npz":
-                        raise InputError(
-                            f"{settings['out']} is the name of a posterior or checkpoint; choose another -o."
-                        )
-                    check_output(settings["out"], force, [posterior, settings.get("rows", posterior)])
-            return command(posterior=load(posterior), **settings)
+                force, beside = call.pop("force"), posterior if posterior.is_dir() else posterior.parent
+                call["out"] = call["out"] or (beside / name.format(**call) if name else None)
+                if call["out"] is not None:
+                    if call["out"].suffix == ".npz":
+                        raise InputError(f"{call['out']} is the name of a posterior or checkpoint; choose another -o.")
+                    check_output(call["out"], force, [posterior, call.get("rows", posterior)])
+            return command(posterior=load(posterior), **call)
 
         return commands.command()(all_of(click.argument("posterior", type=path), *file_options)(on_posterior))
 
