@@ -815,3 +815,10 @@ class Posterior:
         from .io.archive import save
 
         save(self, path)
+
+
+def with_log_weights(posterior: Posterior, log_weights: np.ndarray | None) -> Posterior:
+    """Give a new posterior its log weights as they are: of a part of weighted draws the mean weight is not 1."""
+    if log_weights is not None:
+        posterior._set(draws=posterior.draws._replace(log_weights=read_only(log_weights)))
+    return posterior

@@ -100,8 +100,7 @@ def check_log_weights(log_weights: ArrayLike | None, n_trees: int) -> np.ndarray
     top = values.max()
     if not np.isfinite(top) or np.isnan(values).any():
         raise InputError("log_weights must be numbers, -inf allowed, with at least one finite; these are not.")
-    shift = top + np.log(np.mean(np.exp(values - top)))
-    return read_only(values if abs(shift) < 1e-9 else values - shift)  # a file's stay as they are, bit for bit
+    return read_only(values - top - np.log(np.mean(np.exp(values - top))))
 
 
 def check_theta(theta: Mapping[str, ArrayLike] | None, n_trees: int) -> dict[str, np.ndarray]:

@@ -19,7 +19,7 @@ from ...model import covariance
 from ...model.data.transform import Preprocessor
 from ...model.process.noise import Noise
 from ..of_trees import posterior_of_trees
-from ..posterior import Posterior
+from ..posterior import Posterior, with_log_weights
 
 IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
 _KIND, _VERSION = "coaltree posterior", 8
@@ -87,7 +87,7 @@ def read(path: PathLike) -> tuple[Posterior, dict[str, Any] | None]:
             content[name] = _revived(content[name])
         posterior = posterior_of_trees(**content)
         _check_values(posterior)
-        return posterior, run
+        return with_log_weights(posterior, content["log_weights"]), run
     except Exception as error:  # whatever wrong values may lead to
         raise archive.damaged(path, error) from None
 

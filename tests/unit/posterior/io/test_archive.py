@@ -37,6 +37,14 @@ def assert_same(a, b):
         np.testing.assert_array_equal(a.theta[name], b.theta[name])
 
 
+def test_a_part_of_weighted_draws_keeps_its_weight_beside_others(tmp_path):
+    whole = random_posterior(0)
+    part = whole[np.argsort(whole.weights)[:3]]
+    assert part.draws.log_weights.max() < -0.5
+    part.save(tmp_path / "part.npz")
+    np.testing.assert_array_equal(ct.load(tmp_path / "part.npz").draws.log_weights, part.draws.log_weights)
+
+
 def test_load_returns_what_was_saved(tmp_path):
     post = full_posterior(info={"seconds": 1.5, "accepted": np.array([0.5, 0.7])}, columns=["u", "v", "w"])
     post.save(tmp_path / "post.ct")
