@@ -59,9 +59,9 @@ def fit(
         differ or have few distinct values; ``info["covariance_choice"]`` says which and why.
     sampler : a name or a sampler object; it draws one tree per iteration.
     n_samples : trees to keep from each chain, or "auto": until the chains give the same answer (R-hat at most 1.05, the
-        same clusters) and there are enough effective draws (50), or after 2,000 iterations of each chain (2.4 million
-        / n above 1,200 leaves, at least 60) or `max_seconds`; ``info["stopping"]`` says which. Long runs are thinned to
-        1,000 trees of each chain.
+        same clusters) and there are enough effective draws (50; 25 of covariance and noise), or after 2,000 iterations
+        of each chain (2.4 million / n above 1,200 leaves, at least 60) or `max_seconds`; ``info["stopping"]`` says
+        which. Long runs are thinned to 1,000 trees of each chain.
     n_warmup : warm-up (burn-in) iterations to discard; "auto" ends the warm-up when the log joint has settled, or is
         100 where `n_samples` is a number.
     n_chains : number of independent chains.
