@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STUDENT, FULL, COMPONENTS = 'noise="student"', 'covariance="full"', 'covariance="components"'
 CLEARLY_SKEWED = 3.5  # standardised discrepancies of a column from which on its logarithm is taken with the worst one's
-MAX_NAMES = 10  # of columns in an option; of more all are taken
+MAX_NAMES = 10  # of columns in an option: of more the worst, or all where these are most of the columns
 
 Explained = tuple[str, str]  # the sentence, and the argument or ""
 
@@ -83,8 +83,10 @@ def _logarithms(posterior: "Posterior", z: np.ndarray) -> str:
     if posterior.model.transform is not None or lowest < 0.0:
         return ""
     are_counts = lowest == 0.0 and not np.nanmax(X % 1.0)
-    if np.nanmin(X) >= 0.0 and (are_counts or len(columns) > MAX_NAMES):
+    if np.nanmin(X) >= 0.0 and (are_counts or len(columns) > max(MAX_NAMES, 0.5 * X.shape[1])):
         columns, lowest = np.arange(X.shape[1]), np.nanmin(X)  # all of them
+    else:
+        columns = np.sort(columns[np.argsort(-z[columns], kind="stable")[:MAX_NAMES]])
     names = posterior.model.coordinate_names
     every = len(columns) == X.shape[1]
     log = True if every else [names[j] if posterior.model.columns is not None else int(names[j]) for j in columns]

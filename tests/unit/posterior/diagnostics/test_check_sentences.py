@@ -60,3 +60,6 @@ def test_many_skewed_columns_are_not_listed_in_the_option():
     post = random_posterior(0, n=7, X=X, covariance=ct.Diagonal())
     advice = explain("skewness", post, result([5.0] * 11 + [0.0] * 13), is_fine=False)[1]
     assert as_option(advice) == "--log all"
+    few = random_posterior(0, n=7, X=np.tile(X, 2), covariance=ct.Diagonal())
+    advice = explain("skewness", few, result([6.0] * 10 + [5.0] + [0.0] * 37), is_fine=False)[1]
+    assert as_option(advice) == " ".join(f"--log {j}" for j in range(10))
