@@ -87,7 +87,7 @@ def run():
     kept.complete([(name, "all") for name in tables], lambda name, _: measure(*tables[name]()), announce=False)
     found = {name: kept.recall(name, "all") for name in tables}
     found = {name: row for name, row in found.items() if row is not None}
-    header = ("table", "rows × columns", "covariance", "ARI", "±", "Ward's", "purity", "Ward's", "R-hat", "S", "seconds")
+    header = ("table", "shape", "covariance", "ARI", "±", "Ward's", "purity", "Ward's", "R-hat", "S", "seconds")
     keys = ("shape", "covariance", "ARI", "±", "Ward", "purity", "purity of Ward", "R-hat", "S", "seconds")
     table(header, [(name, *(row[key] for key in keys)) for name, row in found.items()])
     first = [row for name, row in found.items() if name not in OTHERS]
