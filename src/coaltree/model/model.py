@@ -279,14 +279,17 @@ class Model(NamedTuple):
 
     def problem(self, state: State, *, rotate: bool = True, columns: np.ndarray | None = None) -> Problem:
         """Rows whitened for a sampler, in all columns or in some alone."""
-        values, variances = self.coordinates(state.imputed), row_variances(self.noise, state.noise)
+        complete, variances = self.complete(state.imputed), row_variances(self.noise, state.noise)
         problem = make_problem(
-            values, state.covariance, variances, replicates=self.replicates, rotate=rotate, columns=columns
+            complete.values, state.covariance, variances, replicates=self.replicates, rotate=rotate, columns=columns
         )
-        if self.within is None:
-            return problem
-        whitener = state.covariance.whitener(values.shape[1])
-        return problem._replace(log_replicates=self.within.log_density(whitener, state.noise.level))
+        if self.within is not None:
+            whitener = state.covariance.whitener(complete.values.shape[1])
+            problem = problem._replace(log_beside=self.within.log_density(whitener, state.noise.level))
+        if isinstance(state.covariance, Components) and complete.residual is not None:
+            log_beside = problem.log_beside + state.covariance.residual_log_density(complete.residual)
+            problem = problem._replace(log_beside=log_beside)
+        return problem
 
     def log_joint(self, state: State, problem: Problem | None = None) -> float:
         """Log p(X, tree | θ) + log p(θ), up to a constant; `problem` is that of the state, if it is known."""
@@ -295,11 +298,7 @@ class Model(NamedTuple):
     def log_likelihood(self, state: State, problem: Problem | None = None) -> float:
         """Log p(X | tree, θ), up to a constant."""
         problem = self.problem(state) if problem is None else problem
-        residual = self.complete(state.imputed).residual
-        log_tree = float(problem.log_likelihood(*state.tree))
-        if isinstance(state.covariance, Components) and residual is not None:
-            return log_tree + state.covariance.residual_log_density(residual)
-        return log_tree
+        return float(problem.log_likelihood(*state.tree))
 
     def log_priors(self, state: State) -> dict[str, float]:
         """Log priors of tree, covariance and noise; 0 of a covariance without priors, which is known."""

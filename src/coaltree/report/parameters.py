@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.formatting import shortened
 from ..model.covariance import Components
 from ..numerics.weighted import weighted_quantile
 from ..posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
@@ -52,7 +53,7 @@ def loadings(posterior: Posterior) -> list[tuple[str, list[tuple[str, float]]]]:
     columns, shown = posterior.model.used_columns, []
     for name, loading in zip(posterior.model.coordinate_names, covariance.loadings.T[:3], strict=False):
         largest = np.argsort(-np.abs(loading), kind="stable")[:8]
-        shown.append((name, [(printable(columns[j]), float(loading[j])) for j in largest]))
+        shown.append((name, [(shortened(printable(columns[j])), float(loading[j])) for j in largest]))
     return shown
 
 

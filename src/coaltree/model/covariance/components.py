@@ -14,7 +14,7 @@ from ...errors import InputError
 from .base import Whitener, column_variances, weak_inverse_gamma
 from .conjugate import Full
 from .directions import fitted, principal_directions, why_not_one_unit
-from .priors import InverseWishart, read_only
+from .priors import read_only
 
 MIN_COMPONENTS = 2  # of one, all distances lie on a line
 _FIT_ALONE = "components are found by fit alone; give another covariance here."
@@ -71,12 +71,14 @@ class Components(Full):
             raise InputError(
                 "loadings must be fewer than d orthonormal columns, with a centre and scale for each of d."
             )
+        self._store("n_components", K)
+        super().check(K)
 
     def _learnt_by_default(self) -> tuple[str, ...]:
         return self.parameters[:2]
 
     def check(self, d: int) -> None:
-        if self.loadings is not None and d not in np.shape(self.loadings):
+        if self.loadings is not None and d != len(self.loadings):
             raise InputError(f"the components are of {len(self.loadings)} columns, but the data have {d}.")
 
     @property
@@ -99,17 +101,14 @@ class Components(Full):
             Y, rest = fitted(Z, made.loadings)
         variances = np.maximum(Y.var(axis=0, ddof=1), 1e-9 * spread)
         start = max(rest, 1e-9 * spread) if made.residual_variance is None else made.residual_variance
-        priors = {
-            "Phi": InverseWishart(len(variances), np.diag(variances)),
-            "residual_variance": weak_inverse_gamma(spread),
-        } | made.priors
-        Phi = np.diag(variances) if made.Phi is None else made.Phi
-        return made._replaced(Phi=Phi, residual_variance=start, priors=priors)
+        made = made._adapted(variances)
+        priors = {"residual_variance": weak_inverse_gamma(spread)} | made.priors
+        return made._replaced(residual_variance=start, priors=priors)
 
     def _with_directions(self, X: np.ndarray) -> "Components":
-        scale = np.sqrt(column_variances(X)) if why_not_one_unit(X.T) else np.ones(X.shape[1])
+        scale = np.where(bool(why_not_one_unit(X.T)), np.sqrt(column_variances(X)), 1.0)  # refuses extreme units, too
         most, is_auto = min(len(X) - 1, X.shape[1]) - 1, self.n_components == "auto"
-        wanted = min(default_components(len(X)), most) if is_auto else self.n_components
+        wanted = max(min(default_components(len(X)), most), MIN_COMPONENTS) if is_auto else self.n_components
         V, centre, rank = principal_directions(X / scale, min(wanted, max(most, 0)))
         if V.shape[1] < (MIN_COMPONENTS if is_auto else wanted):
             raise InputError(

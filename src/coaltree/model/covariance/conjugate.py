@@ -13,7 +13,7 @@ from .priors import InverseWishart, positive_definite, read_only
 
 def _check_columns(name: str, n_columns: int, d: int) -> None:
     if n_columns != d:
-        raise InputError(f"{name} is for {n_columns} columns, but the data have {d}.")
+        raise InputError(f"{name} is for {n_columns} columns or components, but there are {d}.")
 
 
 @dataclass(frozen=True, eq=False)

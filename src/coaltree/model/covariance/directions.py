@@ -67,7 +67,7 @@ def _by_em(
         A = np.linalg.inv(_sums_of_products(W, seen) + v * eye)
         mean = np.einsum("nij,nj->ni", A, X @ W)
         second = (v * A + mean[:, :, None] * mean[:, None, :]).reshape(n, -1)
-        W = np.linalg.solve((seen.T @ second).reshape(-1, K, K) + 1e-12 * v * eye, (X.T @ mean)[:, :, None])[:, :, 0]
+        W = np.linalg.solve((seen.T @ second).reshape(-1, K, K) + 1e-12 * eye, (X.T @ mean)[:, :, None])[:, :, 0]
         rest = np.where(missing, 0.0, X - mean @ W.T)
         centre = centre + rest.sum(axis=0) / seen.sum(axis=0)
         v *= float(np.einsum("nij,nji->", _sums_of_products(W, seen), A)) / seen.sum()

@@ -64,7 +64,8 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
         return "full", f"full ({n:,} rows are enough for {columns})"
-    if d >= n > MIN_COMPONENTS + 1 and principal_directions(values[:, varying], MIN_COMPONENTS)[2] > MIN_COMPONENTS:
+    X, k = values[:, varying], MIN_COMPONENTS
+    if d >= n > k + 1 and principal_directions(X / np.sqrt(column_variances(X)), k)[2] > k:
         return "components", f"components ({n:,} rows are too few for {columns} one by one)"
     why_not = why_not_one_unit(values[:, j] for j in np.flatnonzero(varying))
     if why_not:

@@ -23,7 +23,7 @@ class Problem(NamedTuple):
     log_det: float = 0.0  # log |Φ|
     leaf_var: Variances = 0.0  # variance of the leaves' messages, one for all or (n,)
     rows: np.ndarray | None = None  # (N, p) where leaves stand for several rows: these, whitened
-    log_replicates: float = 0.0  # log density of the rows given their leaves' means
+    log_beside: float = 0.0  # log density of what the tree does not carry: rows around leaves, noise beside components
 
     @property
     def n(self) -> int:
@@ -32,7 +32,7 @@ class Problem(NamedTuple):
 
     def log_likelihood(self, children: np.ndarray, times: np.ndarray) -> float:
         """Return log p(X | tree)."""
-        return self.log_replicates + log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_var)
+        return self.log_beside + log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_var)
 
     def leaf_vars(self) -> np.ndarray:
         """(n,) variances of the leaves' messages, as kernels take them."""

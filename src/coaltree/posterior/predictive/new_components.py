@@ -32,11 +32,11 @@ class NewRows(NamedTuple):
     normals: np.ndarray  # (2, K) the same for every row, so that none depends on those beside it
 
     @classmethod
-    def of(cls, model: Model, state: State, components: np.ndarray, draw: int) -> "NewRows":
-        """From the components (n, K) of the leaves."""
-        covariance = state.covariance
+    def of(cls, model: Model, state: State, draw: int) -> "NewRows":
+        """From the rows of a draw."""
+        covariance, rows = state.covariance, model.filled(state.imputed)
         assert isinstance(covariance, Components)
-        rows = model.filled(state.imputed)
+        components = covariance.project(rows)
         residual = covariance.standardized(rows).mean(axis=0)
         residual -= covariance.loadings @ (covariance.loadings.T @ residual)
         normals = np.random.default_rng([_SEED, draw]).standard_normal((2, len(covariance.Phi)))
@@ -56,7 +56,7 @@ class NewRows(NamedTuple):
         beside = math.sqrt(v) * axes @ (np.sqrt(np.clip(shares * (1.0 - shares), 0.0, None)) * self.normals[1])
         q = Z @ V - beside  # as in `data/missing.py`
         free = self.mean + chol @ self.normals[0]
-        Y = q + np.linalg.solve(S @ A + v * B, v * (free - q).T + S @ q.T).T @ B
+        Y = q + np.linalg.solve(S / v @ A + B, (free - q).T + S / v @ q.T).T @ B
 
         excess = S / v - np.eye(len(S))
         inner = np.eye(len(S)) + excess @ A

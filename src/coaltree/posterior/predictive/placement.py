@@ -297,7 +297,7 @@ class _Messages(NamedTuple):
             leaf_var[np.setdiff1d(np.arange(n), distinct.first)] = _NO_INFORMATION  # they were merged at time 0
         covariance, beside = state.covariance, None
         if isinstance(covariance, Components):
-            beside, columns = NewRows.of(model, state, values, tree), np.arange(values.shape[1])
+            beside, columns = NewRows.of(model, state, tree), np.arange(values.shape[1])
         centre = values.mean(axis=0)[columns]
         W, whitener, log_det, basis = values[:, columns] - centre, None, 0.0, None
         if len(columns) > 0:
@@ -315,11 +315,11 @@ class _Messages(NamedTuple):
     def whitened(self, view: _View) -> tuple[np.ndarray, np.ndarray | float]:
         """The rows, and the log density of what is beside their components."""
         new, log_beside = view.values, 0.0
-        if self.beside is not None:
-            new, log_beside = self.beside.components(new, view.columns)
-        if self.whitener is None:
-            return new, log_beside
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+            if self.beside is not None:
+                new, log_beside = self.beside.components(new, view.columns)
+            if self.whitener is None:
+                return new, log_beside
             # in eights: BLAS rounds one row otherwise than many, and no row is to depend on those beside it
             V = self.whitener.whiten(np.concatenate([new - self.centre, np.zeros((-len(new) % 8, new.shape[1]))]))
             if self.basis is not None:  # and one column for how far they stand away from the fitted rows
@@ -345,7 +345,8 @@ def _messages_of(posterior: "Posterior", tree: int, view: _View) -> _Messages:
     messages = kept.get(key)
     if messages is None:
         messages = _Messages.of(posterior, tree, view)
-        if (len(kept) + 1) * _BYTES_OF_A_NODE * posterior.n * (4 + messages.W.shape[1]) < _MAX_KEPT:
+        size = _BYTES_OF_A_NODE * posterior.n * (4 + messages.W.shape[1]) + 16 * len(view.columns)
+        if (len(kept) + 1) * size < _MAX_KEPT:
             kept[key] = messages
     return messages
 

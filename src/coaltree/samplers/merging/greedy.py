@@ -131,7 +131,7 @@ class _GreedyTree(Sampler):
             if progress is not None:
                 progress(last, merges)
         children, times, log_joint = trees_of(context)
-        return Draws(children, times, np.zeros(1), log_joint)
+        return Draws(children, times, np.zeros(1), log_joint + problem.log_beside)
 
     def step(self, problem: Problem, tree: Any = None, rng: Any = None, **unused: Any) -> Step:
         """Return the greedy tree: an iteration of the paper's third experiment."""

@@ -129,7 +129,7 @@ class SMC(Sampler):
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
         n_threads = useful_threads(n_threads or allowed_threads(), M, population.worth_a_thread)
-        log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
+        log_weights, log_evidence, resampled = np.zeros(M), problem.log_beside, 0
         blocks = blocks_of(M, n_threads, population.worth_a_thread)
         with ThreadPoolExecutor(n_threads) as pool:  # which starts a thread when it is first given a block
             for step in range(merges):
@@ -149,7 +149,7 @@ class SMC(Sampler):
         weights, log_mean = normalised(log_weights)
         info = {"ess": effective_sample_size(weights), "n_resampled": resampled}
         children, times, log_joint = population.result()
-        return Draws(children, times, log_weights, log_joint, log_evidence + log_mean, info)
+        return Draws(children, times, log_weights, log_joint + problem.log_beside, log_evidence + log_mean, info)
 
     def step(self, problem: Problem, tree: Any, rng: Generator, *, n_threads: int | None = None, **unused: Any) -> Step:
         """Run once and draw one tree by weight: the paper's alternation of trees and covariance."""

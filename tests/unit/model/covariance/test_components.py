@@ -9,7 +9,7 @@ from scipy import stats
 
 import coaltree as ct
 from coaltree.errors import InputError
-from coaltree.model.covariance import Components, InverseGamma
+from coaltree.model.covariance import Components, InverseGamma, InverseWishart
 from coaltree.model.covariance.components import default_components
 from coaltree.model.draws import State
 from coaltree.model.model import Model
@@ -94,6 +94,16 @@ def test_given_directions_are_kept_and_bad_ones_refused():
     ):
         with pytest.raises(InputError, match="loadings must"):
             Components(2, **wrong)
+    assert Components(loadings=covariance.loadings, centre=covariance.centre, scale=covariance.scale).n_components == 2
+    for wrong in ({"Phi": np.eye(3)}, {"priors": {"Phi": InverseWishart(5, np.eye(3))}}):
+        with pytest.raises(InputError, match="3 columns or components, but there are 2"):
+            Components(2, **wrong).adapt(wide())
+    with pytest.raises(InputError, match="3 columns or components, but there are 2"):
+        covariance.with_theta({"Phi": np.eye(3)})
+    with pytest.raises(InputError, match="30 columns, but the data have 2"):
+        covariance.adapt(wide(d=2))
+    with pytest.raises(InputError, match=r"2 components need at least 3 directions.*the 3 distinct rows span 2"):
+        Components().adapt(wide(n=3))
     with pytest.raises(InputError, match="30 columns, but the data have 8"):
         covariance.adapt(wide(d=8))
     with pytest.raises(InputError, match="by fit alone"):
@@ -154,11 +164,48 @@ def test_fit_is_the_same_in_a_file_and_with_two_jobs(tmp_path, options, share):
     assert len(quick_fit(X, start=post, **options)) == 12
 
 
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_components_do_not_depend_on_the_unit(share):
+    X = hidden(wide(), share)
+    expected = Components(3).adapt(X).loadings
+    for unit in (1e-120, 1e9, 1e120):
+        np.testing.assert_allclose(Components(3).adapt(unit * X).loadings, expected, atol=1e-6)
+        assert np.isfinite(quick_fit(unit * X).place(1.1 * unit * X[:2]).log_density).all()
+    for unit in (1e-200, 1e200):
+        with pytest.raises(InputError, match="rescale X"):
+            quick_fit(unit * X)
+
+
+def test_fewer_groups_than_components_are_placed_and_amplitudes_learnt():
+    X, groups = wide(120, 200), np.arange(120) % 4
+    assert np.isfinite(quick_fit(X, groups=groups, noise="learn", sampler="regraft").place(X[:2]).log_density).all()
+    post = quick_fit(wide(), Components(2, learn="amplitude"))
+    assert np.isfinite(post.log_joint).all()
+    assert set(post.theta) >= {"amplitude"}
+
+
+def test_sampled_trees_have_the_density_of_x():
+    X = wide()
+    covariance = quick_fit(X).model.covariance
+    for sampler in ("regraft", "mpost2", "greedy"):
+        post = ct.sample_trees(X, covariance, sampler, n_samples=5, noise=0.1, random_state=0, progress=False)
+        if post.log_evidence is not None:
+            of_components = ct.sample_trees(
+                covariance.project(X), ct.Fixed(covariance.Phi), sampler, noise=0.1, random_state=0, progress=False
+            )
+            beside = covariance.residual_log_density(covariance.residual_squares(X))
+            assert post.log_evidence == pytest.approx(of_components.log_evidence + beside)
+        joint = [post.model.log_joint(post.model.state_of(post.draws, t)) for t in range(len(post))]
+        np.testing.assert_allclose(post.log_joint, joint, rtol=1e-9)
+
+
 def test_auto_takes_components_where_there_are_no_more_rows_than_columns():
     for n, d, expected in ((30, 30, "components"), (31, 30, "spherical"), (3, 30, "scaled"), (60, 8, "full")):
         X = np.random.default_rng(5).normal(size=(n, d))
         post = quick_fit(X)
         assert post.info["covariance_choice"].startswith(expected), (n, d)
         assert ("components" in post.info) == (expected == "components")
+    uneven = wide() * np.where(np.arange(30) == 0, 1e9, 1.0)
+    assert quick_fit(uneven).info["covariance_choice"].startswith("components")
     flat = np.outer(np.arange(9.0), np.ones(20)) + np.outer(np.arange(9.0) ** 2, np.linspace(0, 1, 20))
     assert not quick_fit(flat).info["covariance_choice"].startswith("components")  # they span two directions

@@ -140,7 +140,7 @@ def test_what_is_given_of_all_columns_is_refused_where_some_are_left_out():
     prior = InverseGamma([1.0, 2.0, 3.0], 1.0)
     S = np.diag([1.0, 2.0, 3.0])
     for of_three in (Diagonal([1.0, 2.0, 3.0]), Diagonal(priors={"variances": prior}), Full(S)):
-        with pytest.raises(InputError, match=r"3 columns, but the data have 2|for each of the 2 columns"):
+        with pytest.raises(InputError, match=r"3 columns or components, but there are 2|for each of the 2 columns"):
             quiet(table, of_three)
     for kept in (Diagonal([1.0, 2.0, 3.0], learn="amplitude"), Scaled([1.0, 2.0, 3.0]), Full(S, learn=False)):
         assert quiet(table, kept)[1] is None  # a constant in known units says that branches are short
