@@ -84,8 +84,8 @@ def compare_noises(name, X, covariance):
 def run():
     X, name = digits()
     covariance = ct.Matern32((3.0, 3.0), 0.1, (16, 16)).adapt(X)
-    data, settings, chain = settled(X, covariance, 0.0, n_iterations=10)
-    sampler, problem = settings.sampler, problem_of(data, settings.sampler, chain.state)
+    data, chain = settled(X, covariance, 0.0, n_iterations=10)
+    sampler, problem = chain.sampler, problem_of(data, chain.sampler, chain.state)
 
     def its_sweeps():
         for _ in range(sampler.steps_per_iteration(problem.n, chain.neighbors)):
@@ -94,7 +94,7 @@ def run():
     seconds = side_by_side(
         {
             "SciPy average linkage": lambda: linkage(X, "average"),
-            "an iteration of fit": iteration_of(data, settings, chain),
+            "an iteration of fit": iteration_of(data, chain),
             "of which the trees": its_sweeps,
         }
     )
