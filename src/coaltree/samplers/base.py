@@ -90,14 +90,7 @@ class Sampler(ABC):
         return 1
 
     def move_outliers(
-        self,
-        problem: Problem,
-        tree: Merges,
-        tails: Tails,
-        rng: Generator,
-        *,
-        neighbors: Neighbors = None,
-        n_blocks: int = 1,
+        self, problem: Problem, tree: Merges, tails: Tails, rng: Generator, *, neighbors: Neighbors = None
     ) -> tuple[Merges, np.ndarray]:
         """Move some outliers together with their scales, where noise has Student's tails; by default nothing moves."""
         return tree, tails.scale

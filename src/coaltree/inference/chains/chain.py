@@ -31,7 +31,6 @@ from .gibbs_parameters import draw_parameters
 FIRST_UPDATES = 3  # of the covariance, before the first iteration
 NEIGHBORS_EVERY = 10  # iterations of the warm-up
 MANY_LEAVES = 20_000  # above, neighbours are searched once: a search takes as long as several iterations
-LEAVES_PER_BLOCK, MAX_BLOCKS = 30, 20  # blocks of outliers that are moved after a sweep: a part of what it costs
 MAX_COLUMNS_UNTEMPERED, MIN_COLUMNS_PER_ROW = 128, 2  # chains of so many columns agree without tempering
 FIRST_COLUMNS = 16.0  # worth of the data in the first iteration
 MAX_TEMPERED = 40  # iterations
@@ -177,9 +176,8 @@ def _draw_tree(
     children, times, info = sampler.step(at, state.tree, chain.rng, neighbors=neighbors)
     tree = children, times
     if noise.tail_scale is not None and model.replicates is None:
-        n_blocks = min(math.ceil(problem.n / LEAVES_PER_BLOCK), MAX_BLOCKS)
         tails = Tails(noise.tail_scale, model.noise.half_df, noise.level * model.noise.error2)
-        tree, scale = sampler.move_outliers(problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks)
+        tree, scale = sampler.move_outliers(problem, tree, tails, chain.rng, neighbors=neighbors)
         noise = noise._replace(tail_scale=scale)
     return chain._replace(state=state._replace(tree=tree, noise=noise)), info
 

@@ -117,7 +117,7 @@ def use_outlier_moves() -> None:
     W = np.ascontiguousarray(X)
     tails = Tails(np.ones(N_ROWS), 2.0, np.full(N_ROWS, 0.1))
     engine = make_engine(Problem(W, 3), W)
-    move_together(engine, (tree.children, tree.times), tails, 1, np.random.default_rng(0))
+    move_together(engine, (tree.children, tree.times), tails, np.random.default_rng(0))
 
 
 PARTS: tuple[Callable[[], None], ...] = (use_posterior, use_parameters, use_sweeps, use_outlier_moves)

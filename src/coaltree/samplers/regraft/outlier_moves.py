@@ -30,6 +30,7 @@ from .outlier_scales import Scales, draw_new_leaf, knots_of, scales_of, weigh_ol
 from .update import Engine
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
+LEAVES_PER_BLOCK, MAX_BLOCKS = 30, 20  # blocks that are moved after a sweep: a part of what it costs
 # Where a leaf of a block is, beside those before it: joined through node `free` to the branch above x at time t.
 PLACE = np.dtype([("free", np.int64), ("x", np.int64), ("t", np.float64), ("s", np.float64)])
 
@@ -179,17 +180,15 @@ def _move(engine: Engine, block: np.ndarray, scales: Scales, state: np.ndarray) 
     return False
 
 
-def move_together(
-    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, rng: Generator
-) -> tuple[Merges, np.ndarray]:
-    """Move so many blocks of outliers one after another; returns the tree and the scales."""
+def move_together(engine: Engine, tree: Merges, tails: Tails, rng: Generator) -> tuple[Merges, np.ndarray]:
+    """Move blocks of outliers one after another; returns the tree and the scales."""
     around = neighborhoods(engine.W, engine.neighbors)
     if len(around.seeds) == 0:
         return tree, tails.scale
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     scales, state = scales_of(tails), make_streams(rng, 1)[0]
     load(engine.tree, children, times, engine.W, engine.leaf_var)
-    for _ in range(n_blocks):
+    for _ in range(min(math.ceil(len(scales.leaves) / LEAVES_PER_BLOCK), MAX_BLOCKS)):
         _move(engine, draw_block(around, rng), scales, state)
     unload(engine.tree, children, times)
     return (children, times), scales.leaves["scale"].copy()

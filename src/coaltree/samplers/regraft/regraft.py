@@ -145,14 +145,7 @@ class Regraft(Sampler):
         return max(1, min(_MAX_SWEEPS, cheap))
 
     def move_outliers(
-        self,
-        problem: Problem,
-        tree: Merges,
-        tails: Tails,
-        rng: Generator,
-        *,
-        neighbors: Neighbors = None,
-        n_blocks: int = 1,
+        self, problem: Problem, tree: Merges, tails: Tails, rng: Generator, *, neighbors: Neighbors = None
     ) -> tuple[Merges, np.ndarray]:
         """Move blocks of outliers (`outlier_moves`); at least eight rows are needed."""
         W = vectors(problem, "Regraft")
@@ -160,7 +153,7 @@ class Regraft(Sampler):
         if not can_move(problem.n, neighbors):
             return tree, tails.scale
         engine = self._engine(problem, W, neighbors)
-        tree, scale = move_together(engine, tree, tails, n_blocks, rng)
+        tree, scale = move_together(engine, tree, tails, rng)
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 

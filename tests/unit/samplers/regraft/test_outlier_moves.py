@@ -57,15 +57,11 @@ def largest_z(n_draws, half_df, seed, is_local=False):
             tails = Tails(scale, half_df, np.full(N, LEVEL))
             sampler = Regraft(candidates="local" if is_local else "all", n_neighbors=3)
             others = np.array([[rng.permutation(np.delete(np.arange(N), i))[:5] for i in range(N)]])
-            moved = sampler.move_outliers(
-                problem_of(X, LEVEL * scale),
-                (children, times),
-                tails,
-                rng,
-                neighbors=others if is_local else None,
-                n_blocks=6,
-            )
-            (children, times), scale = moved
+            problem, neighbors = problem_of(X, LEVEL * scale), others if is_local else None
+            for _ in range(6):
+                moved = sampler.move_outliers(problem, (children, times), tails, rng, neighbors=neighbors)
+                (children, times), scale = moved
+                problem, tails = problem._replace(leaf_var=LEVEL * scale), tails._replace(scale=scale)
             by_turns.append(numbers(children, times, X, scale))
     forward, by_turns = np.array(forward), np.array(by_turns)
     batches = by_turns[: n_draws // 40 * 40].reshape(40, -1, by_turns.shape[1]).mean(axis=1)

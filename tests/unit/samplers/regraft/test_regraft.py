@@ -60,7 +60,7 @@ def test_regraft_of_a_chain_overwrites_its_arrays_and_gives_the_same_bits(sample
         tree = stepping.step(problem, None, rng)[:2]
         for _ in range(3):
             tree = stepping.step(problem, tree, rng, neighbors=neighbors)[:2]
-            tree, scale = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors, n_blocks=20)
+            tree, scale = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors)
         trees.append((*tree, scale))
     assert np.any(trees[0][2] != tails.scale)
     for found in trees[1:]:
