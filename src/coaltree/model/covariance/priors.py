@@ -14,8 +14,8 @@ from ...errors import InputError
 
 
 def read_only(array: ArrayLike) -> np.ndarray:
-    """Return a float64 array that cannot be written to: a copy, unless it is such an array already."""
-    if type(array) is np.ndarray and array.dtype == np.float64 and not array.flags.writeable:
+    """Return a float64 array that cannot be written to: a copy, unless it is such an array, and no view, already."""
+    if type(array) is np.ndarray and array.dtype == np.float64 and array.flags.owndata and not array.flags.writeable:
         return array
     copy = np.array(array, dtype=np.float64)
     copy.setflags(write=False)

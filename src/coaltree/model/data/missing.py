@@ -191,7 +191,7 @@ def _draw_rows(walk: Walk, rows: _Rows) -> None:
 
 @jit
 def _draw_row(rows: _Rows, j: int, o: np.ndarray, s: float) -> None:
-    """Solve (s Φ A + σ² B) h = σ² (y* - q) + s Φ q with y* = o + √s L z."""
+    """Solve (s Φ A + σ² B) h = σ² (y* - q) + s Φ q with y* = o + √s L z, divided by σ² as no squared unit overflows."""
     own, B, q = s / rows.variance * rows.Phi, rows.B[j], rows.q[j]
     right = o + math.sqrt(s) * (rows.chol @ rows.z[j]) - q + own @ q
     rows.h[j] = np.linalg.solve(own - own @ B + B, right)

@@ -1,6 +1,7 @@
 """Outliers moved together: the joint law of trees and scales is kept, and both ways to explain them are visited."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -58,10 +59,9 @@ def largest_z(n_draws, half_df, seed, is_local=False):
             sampler = Regraft(candidates="local" if is_local else "all", n_neighbors=3)
             others = np.array([[rng.permutation(np.delete(np.arange(N), i))[:5] for i in range(N)]])
             problem, neighbors = problem_of(X, LEVEL * scale), others if is_local else None
-            for _ in range(6):
+            with mock.patch.object(outlier_moves, "LEAVES_PER_BLOCK", N / 6):  # six, one after another
                 moved = sampler.move_outliers(problem, (children, times), tails, rng, neighbors=neighbors)
-                (children, times), scale = moved
-                problem, tails = problem._replace(leaf_var=LEVEL * scale), tails._replace(scale=scale)
+            (children, times), scale = moved
             by_turns.append(numbers(children, times, X, scale))
     forward, by_turns = np.array(forward), np.array(by_turns)
     batches = by_turns[: n_draws // 40 * 40].reshape(40, -1, by_turns.shape[1]).mean(axis=1)

@@ -1,5 +1,7 @@
 """Regraft as a sampler: valid trees, the same bits, hard data; its distributions are in test_update."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import coaltree as ct
 from coaltree.errors import InputError
 from coaltree.model.process.whitened import Problem
 from coaltree.samplers.base import Tails
+from coaltree.samplers.regraft import outlier_moves
 from coaltree.samplers.regraft.regraft import Regraft
 from tests.sampler_cases import RULES, TrulyLocal, draw, problem_of
 
@@ -60,7 +63,8 @@ def test_regraft_of_a_chain_overwrites_its_arrays_and_gives_the_same_bits(sample
         tree = stepping.step(problem, None, rng)[:2]
         for _ in range(3):
             tree = stepping.step(problem, tree, rng, neighbors=neighbors)[:2]
-            tree, scale = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors)
+            with mock.patch.object(outlier_moves, "LEAVES_PER_BLOCK", 2):
+                tree, scale = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors)
         trees.append((*tree, scale))
     assert np.any(trees[0][2] != tails.scale)
     for found in trees[1:]:
